@@ -17,7 +17,13 @@ export type RunEvent = OperationEvent &
     | { readonly type: "claimed"; readonly fence: number; readonly attempt: number; readonly durationMs: number }
     /** A former runner's lease ran out and this claim took the record over. */
     | { readonly type: "abandoned"; readonly fence: number; readonly attempt: number }
-    | { readonly type: "completed"; readonly fence: number; readonly runMs: number; readonly storeMs: number; readonly bytes: number }
+    | {
+        readonly type: "completed";
+        readonly fence: number;
+        readonly runMs: number;
+        readonly storeMs: number;
+        readonly bytes: number;
+      }
     | { readonly type: "released"; readonly fence: number; readonly runMs: number; readonly reason: ReleaseReason }
     | { readonly type: "replayed"; readonly via: "store" | "join"; readonly ageMs: number; readonly durationMs: number }
     /** The key was used before with another payload. */

@@ -1,1 +1,36 @@
-export {};
+export {
+  ClosedError,
+  CodecError,
+  type ErrorCode,
+  type ErrorDetails,
+  InProgressError,
+  InvalidOptionError,
+  KeyInvalidError,
+  KeyMissingError,
+  KeyReusedError,
+  type LeaseLossReason,
+  LeaseLostError,
+  NestedRunError,
+  OncewardError,
+  OutcomeNotEncodableError,
+  OutcomeNotKeptError,
+  OutcomeUnknownError,
+  type RecordedFailure,
+  RecordedFailureError,
+  StoreClosedError,
+  StoreRejectedError,
+  StoreUnavailableError,
+  TooManyWaitersError,
+} from "./errors.ts";
+export type {
+  EventName,
+  EventOf,
+  NotKeptReason,
+  OncewardEvent,
+  OperationEvent,
+  ReleaseReason,
+  RunEvent,
+  StoreCall,
+  StoreEvent,
+} from "./events.ts";
+export type { ClaimRequest, ClaimResult, ListFilter, Store, StoredRecord } from "./store.ts";
