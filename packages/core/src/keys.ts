@@ -1,0 +1,44 @@
+import type { Hasher } from "./hash.ts";
+import { type MaybePromise, nodeCrypto } from "./runtime.ts";
+
+/** Whose key it is, and for what. */
+export interface RecordName {
+  readonly namespace: string;
+  readonly scope: string | undefined;
+  readonly operation: string | undefined;
+  readonly key: string;
+  /** Only where another payload under the same key is another operation. */
+  readonly fingerprint?: string | undefined;
+}
+
+/**
+ * The name of a record in the store: a hash, so that the store holds no raw key. Parts are length-prefixed, and a
+ * missing part is not an empty one.
+ */
+export function recordId(hash: Hasher, name: RecordName): MaybePromise<string> {
+  const optional = (part: string | undefined) => (part === undefined ? "-" : `+${part}`);
+  return hash([
+    "onceward:record",
+    name.namespace,
+    optional(name.scope),
+    optional(name.operation),
+    name.key,
+    optional(name.fingerprint),
+  ]);
+}
+
+/** The key for the next service in the chain: the same for every attempt of the same operation. */
+export function downstreamKey(hash: Hasher, id: string, fingerprint: string, name: string): MaybePromise<string> {
+  return hash(["onceward:downstream", id, fingerprint, name]);
+}
+
+/** What logs, events and labels show of a key: enough to recognise it, too little to use it. */
+export function maskKey(key: string): string {
+  const characters = [...key];
+  return characters.length < 12 ? "****" : `${characters.slice(0, 4).join("")}****${characters.slice(-4).join("")}`;
+}
+
+/** Names one lease. Unguessable, so that nobody completes another's record by accident or on purpose. */
+export function createToken(): string {
+  return nodeCrypto ? nodeCrypto.randomUUID() : globalThis.crypto.randomUUID();
+}
