@@ -1,3 +1,4 @@
 import { library } from "../../tsup.base.ts";
 
-export default library();
+// Vitest refuses to be required, so a CommonJS build could never load.
+export default library({ format: ["esm"] });
