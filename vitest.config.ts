@@ -9,7 +9,7 @@ export const reporters: ("default" | ["json", { outputFile: string }])[] = jsonF
 
 export default defineConfig({
   test: {
-    projects: ["packages/*", "apps/*", "bench", "test/servers", "examples/*"],
+    projects: ["packages/*", "apps/*", "{bench,test/servers}", "examples/*"],
     reporters,
     coverage: {
       provider: "v8",
