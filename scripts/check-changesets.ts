@@ -1,29 +1,17 @@
 /**
- * Every changeset names existing, published packages and a bump, and says something. `changeset status` would also
- * need the base branch, which a shallow or detached clone lacks.
+ * Plans the release that the changesets ask for, without making it: fails on one that doesn't parse, has no summary,
+ * or names a package that isn't published. `changeset status` would need the base branch, which a shallow clone lacks.
  */
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import getReleasePlan from "@changesets/get-release-plan";
 import { publishedPackages, report, root } from "./workspace.ts";
 
-const folder = join(root, ".changeset");
-const names = new Set(publishedPackages().map(({ manifest }) => manifest.name));
-const files = readdirSync(folder).filter((file) => file.endsWith(".md") && file !== "README.md");
-
-function problemsOf(file: string): string[] {
-  const match = /^---\r?\n([\s\S]*?)---\r?\n([\s\S]*)$/.exec(readFileSync(join(folder, file), "utf8"));
-  if (!match) return ["has no front matter; create it with `pnpm changeset`"];
-  const [, frontMatter = "", summary = ""] = match;
-  const lines = frontMatter.split(/\r?\n/).filter((line) => line.trim() !== "");
-  const problems = lines.flatMap((line) => {
-    const [, name, bump] = /^["']?(@?[^"':]+)["']?: *["']?(\w+)["']?$/.exec(line.trim()) ?? [];
-    if (!name || !["patch", "minor", "major"].includes(bump ?? "")) return [`has a line that is no bump: ${line}`];
-    return names.has(name) ? [] : [`names ${name}, which is not a published package`];
-  });
-  return summary.trim() === "" && lines.length > 0 ? [...problems, "has no summary"] : problems;
-}
-
-report(
-  files.flatMap((file) => problemsOf(file).map((problem) => `.changeset/${file}: ${problem}`)),
-  `${files.length} changesets are sound`,
-);
+const published = new Set(publishedPackages().map(({ manifest }) => manifest.name));
+const { changesets, releases } = await getReleasePlan(root);
+const problems = changesets.flatMap(({ id, summary, releases }) => [
+  ...(summary.trim() === "" && releases.length > 0 ? [`.changeset/${id}.md has no summary`] : []),
+  ...releases
+    .filter(({ name }) => !published.has(name))
+    .map(({ name }) => `.changeset/${id}.md names ${name}, which is not published`),
+]);
+for (const { name, oldVersion, newVersion } of releases) console.log(`${name} ${oldVersion} -> ${newVersion}`);
+report(problems, `${changesets.length} changesets are sound`);
