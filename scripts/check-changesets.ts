@@ -13,5 +13,7 @@ const problems = changesets.flatMap(({ id, summary, releases }) => [
     .filter(({ name }) => !published.has(name))
     .map(({ name }) => `.changeset/${id}.md names ${name}, which is not published`),
 ]);
-for (const { name, oldVersion, newVersion } of releases) console.log(`${name} ${oldVersion} -> ${newVersion}`);
+for (const { name, oldVersion, newVersion } of releases) {
+  if (published.has(name)) console.log(`${name} ${oldVersion} -> ${newVersion}`);
+}
 report(problems, `${changesets.length} changesets are sound`);
