@@ -1,0 +1,2 @@
+-- The newest migration of each track that this table has seen.
+SELECT track, max(version) FROM {{ledger}} GROUP BY track
