@@ -1,1 +1,9 @@
-export {};
+export type { Certificate } from "./certificate.ts";
+export { type EventuallyOptions, eventually } from "./eventually.ts";
+export { freePort } from "./free-port.ts";
+export { type FreshDatabase, freshDatabase } from "./fresh-database.ts";
+export { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres.ts";
+export { type RedisOptions, type RedisServer, type RedisUser, startRedis } from "./redis.ts";
+export type { RedisTarget } from "./redis-command.ts";
+export type { ServerControl } from "./server.ts";
+export { type ExternalServer, sharedPostgres, sharedRedis } from "./shared.ts";
