@@ -1,1 +1,2 @@
-export {};
+export type { Inspection, StoreCase, StoreSuite } from "./store/suite.ts";
+export { storeCases, testStore } from "./store.ts";
