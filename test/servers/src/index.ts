@@ -1,9 +1,18 @@
 export type { Certificate } from "./certificate.ts";
+export { type CountingProxy, countingProxy, type ProxyCounts } from "./counting-proxy.ts";
 export { type EventuallyOptions, eventually } from "./eventually.ts";
 export { freePort } from "./free-port.ts";
 export { type FreshDatabase, freshDatabase } from "./fresh-database.ts";
+export { type PgBouncer, type PgBouncerOptions, startPgBouncer } from "./pgbouncer.ts";
 export { type PostgresOptions, type PostgresServer, startPostgres } from "./postgres.ts";
 export { type RedisOptions, type RedisServer, type RedisUser, startRedis } from "./redis.ts";
+export {
+  type RedisCluster,
+  type RedisClusterNode,
+  type RedisClusterOptions,
+  startRedisCluster,
+} from "./redis-cluster.ts";
 export type { RedisTarget } from "./redis-command.ts";
+export { type RedisSentinel, type RedisSentinelOptions, type Sentinel, startRedisSentinel } from "./redis-sentinel.ts";
 export type { ServerControl } from "./server.ts";
 export { type ExternalServer, sharedPostgres, sharedRedis } from "./shared.ts";

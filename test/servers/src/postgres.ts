@@ -74,7 +74,7 @@ async function startPostgresOn(port: number, options: PostgresOptions): Promise<
         logFile,
         ...(user && { user }),
       });
-      const reason = await process.exited;
+      const reason = await process.untilExit();
       if (reason !== "exit code 0") {
         throw new Error(`initdb failed with ${reason}:\n${await readFile(logFile, "utf8")}`);
       }

@@ -102,7 +102,7 @@ export async function startServer(recipe: ServerRecipe): Promise<ServerControl> 
     const process = running;
     if (process === undefined) return;
     await process.signal("SIGKILL");
-    await process.exited;
+    await process.untilExit();
     running = undefined;
     await recipe.afterKill?.(dir);
   };
@@ -115,7 +115,7 @@ export async function startServer(recipe: ServerRecipe): Promise<ServerControl> 
     await process.signal("SIGCONT");
     const patience = new AbortController();
     const tooLong = sleep(STOP_TIMEOUT_MS, "too long", { signal: patience.signal }).catch(() => "stopped");
-    const outcome = await Promise.race([process.exited, tooLong]);
+    const outcome = await Promise.race([process.untilExit(), tooLong]);
     patience.abort();
     if (outcome === "too long") await kill();
     running = undefined;

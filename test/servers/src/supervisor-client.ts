@@ -25,6 +25,8 @@ export interface SupervisedProcess {
   readonly pid: number;
   /** Resolves with the reason, a signal or an exit code, once it has ended. */
   readonly exited: Promise<string>;
+  /** The same, for those who wait: while `exited` lets the test process end, this keeps it alive. */
+  untilExit(): Promise<string>;
   /** SIGSTOP, SIGCONT and SIGKILL reach its children as well. */
   signal(signal: NodeJS.Signals): Promise<void>;
 }
@@ -65,20 +67,32 @@ function startSupervisor(): Promise<Supervisor> {
   const pending = new Map<number, { resolve: (pid: number) => void; reject: (error: Error) => void }>();
   const exits = new Map<number, (reason: string) => void>();
   let nextId = 0;
+  let waiting = 0;
 
-  const request = (body: SupervisorRequest): Promise<number> =>
-    new Promise((resolve, reject) => {
-      pending.set(body.id, { resolve, reject });
-      keepAlive(child, true);
-      child.send(body, (error) => error && settle(body.id)?.reject(error));
-    });
+  // A server that nobody is waiting for must not keep the test process from ending.
+  const keepingAlive = async <T>(promise: Promise<T>): Promise<T> => {
+    waiting += 1;
+    keepAlive(child, true);
+    try {
+      return await promise;
+    } finally {
+      waiting -= 1;
+      if (waiting === 0) keepAlive(child, false);
+    }
+  };
+
   const settle = (id: number) => {
     const waiter = pending.get(id);
     pending.delete(id);
-    // A server that nobody is waiting for must not keep the test process from ending.
-    if (pending.size === 0) keepAlive(child, false);
     return waiter;
   };
+  const request = (body: SupervisorRequest): Promise<number> =>
+    keepingAlive(
+      new Promise((resolve, reject) => {
+        pending.set(body.id, { resolve, reject });
+        child.send(body, (error) => error && settle(body.id)?.reject(error));
+      }),
+    );
 
   const spawn = async (options: SpawnOptions): Promise<SupervisedProcess> => {
     const id = nextId++;
@@ -89,6 +103,7 @@ function startSupervisor(): Promise<Supervisor> {
     return {
       pid,
       exited,
+      untilExit: () => keepingAlive(exited),
       signal: async (signal) => {
         await request({ type: "signal", id: nextId++, pid, signal });
       },
