@@ -13,7 +13,7 @@ export interface Finished {
 /** Runs a program of Node to its end; one that something keeps alive is killed, which shows in `ended`. */
 export function node(args: string[], cwd: string): Promise<Finished> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, args, { cwd, timeout: 60_000 }, (_, stdout, stderr) => {
+    const child = execFile(process.execPath, args, { cwd, timeout: 30_000 }, (_, stdout, stderr) => {
       resolve({ ended: child.exitCode ?? child.signalCode ?? "unknown", stdout, stderr });
     });
   });
@@ -39,13 +39,24 @@ export function entries(): Entry[] {
   });
 }
 
+/** Remembers a program's end: several tests ask for the same names. */
+function once(start: (specifier: string) => Promise<Finished>): (specifier: string) => Promise<Finished> {
+  const started = new Map<string, Promise<Finished>>();
+  return (specifier) => {
+    const running = started.get(specifier) ?? start(specifier);
+    started.set(specifier, running);
+    return running;
+  };
+}
+
 const listNames = "console.log(JSON.stringify(Object.keys(entry).sort()))";
 
-export const importAsEsm = (specifier: string): Promise<Finished> =>
+export const importAsEsm = once((specifier) =>
   node(
     ["--input-type=module", "--eval", `import * as entry from ${JSON.stringify(specifier)}; ${listNames}`],
     inject("consumer"),
-  );
+  ),
+);
 
 export const requireAsCjs = (specifier: string): Promise<Finished> =>
   node(
