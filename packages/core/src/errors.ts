@@ -25,8 +25,13 @@ export interface ErrorDetails {
   readonly retryAfterMs?: number | undefined;
 }
 
+/** The same in every copy of this package: an application may load the ESM one and a store the CommonJS one. */
+const brand = Symbol.for("onceward.error");
+
 /** Base of all errors that Onceward throws. Branch on `code`, never on `message`. */
 export abstract class OncewardError extends Error {
+  /** @internal */
+  readonly [brand] = true;
   abstract readonly code: ErrorCode;
   /** Whether the very same call may succeed later. */
   readonly retryable: boolean = false;
@@ -173,4 +178,10 @@ export class ClosedError extends OncewardError {
   override readonly name = "ClosedError";
   readonly code = "ERR_CLOSED";
   override readonly retryable = true;
+}
+
+/** Whether it is an error of Onceward's, of that code if one is given; unlike `instanceof`, across copies of the package. */
+export function isOncewardError(error: unknown, code?: ErrorCode): error is OncewardError {
+  if (typeof error !== "object" || error === null || !(brand in error)) return false;
+  return code === undefined || (error as OncewardError).code === code;
 }

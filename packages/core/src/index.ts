@@ -5,6 +5,7 @@ export {
   type ErrorDetails,
   InProgressError,
   InvalidOptionError,
+  isOncewardError,
   KeyInvalidError,
   KeyMissingError,
   KeyReusedError,

@@ -9,7 +9,7 @@ export interface Policy {
   /** How long after a crash the next attempt may take over. Renewed while the work runs. Default: 10 seconds. */
   readonly leaseMs: number;
   /** How long an unfinished record is remembered. Default: `ttlMs`. */
-  readonly retainMs: number;
+  readonly retainMs: number | undefined;
   /** How long the lease of running work is renewed at most. Default: 15 minutes. */
   readonly maxRunMs: number;
   /** How long a duplicate waits for the running call; 0 rejects at once. Default: 30 seconds. */
@@ -169,6 +169,7 @@ const storeCheck = withMethods(
 const defaults = {
   ttlMs: 24 * 3_600_000,
   leaseMs: 10_000,
+  retainMs: undefined,
   maxRunMs: 15 * 60_000,
   waitMs: 30_000,
   maxWaiters: 100,
@@ -181,7 +182,7 @@ const defaults = {
   maxOutcomeBytes: 1_048_576,
   completeWaitMs: 1_000,
   missingKey: "run",
-} as const satisfies Omit<Policy, "retainMs">;
+} as const satisfies Policy;
 
 /** Options in, complete options out: the only place with defaults. */
 export function resolveOptions(options: OncewardOptions): ResolvedOptions {
@@ -195,8 +196,7 @@ export function resolveOptions(options: OncewardOptions): ResolvedOptions {
   const { store, namespace = "default", codec, sweepIntervalMs = 60_000, ...policy } = options;
   if (!store)
     throw new InvalidOptionError("onceward: store is required, for example memoryStore() from @onceward/store-memory");
-  const base: Policy = { ...defaults, retainMs: policy.ttlMs ?? defaults.ttlMs };
-  return { store, namespace, codec, sweepIntervalMs, policy: overridePolicy(base, policy) };
+  return { store, namespace, codec, sweepIntervalMs, policy: overridePolicy(defaults, policy) };
 }
 
 /** The policy with what is set in `overrides`; the caller has checked them. */

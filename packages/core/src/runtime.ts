@@ -32,3 +32,7 @@ export function startTimer(milliseconds: number, fire: () => void): () => void {
   if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
   return () => clearTimeout(timer as never);
 }
+
+/** Resolves after a while; the wait does not keep the process alive. */
+export const sleep = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => void startTimer(milliseconds, resolve));

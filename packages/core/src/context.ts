@@ -1,0 +1,155 @@
+import { isOncewardError, LeaseLostError, OutcomeNotEncodableError } from "./errors.ts";
+import type { Operation, Surroundings } from "./execution.ts";
+import { createHasher } from "./hash.ts";
+import { downstreamKey } from "./keys.ts";
+import type { Lease } from "./lease.ts";
+import { sleep } from "./runtime.ts";
+import { deserialize, serialize } from "./value.ts";
+
+/** What the work gets to know of its own run. */
+export interface Context {
+  /** False when nothing protects this run: it had no key, or is not of a protected kind. */
+  readonly protected: boolean;
+  /** The caller's key. */
+  readonly key: string | undefined;
+  /**
+   * Grows with every claim of this operation. Hand it to what you write to, and let that refuse a smaller one: then a
+   * runner that was replaced can't write. 0 when no store has confirmed the claim (unprotected, or `failOpen`).
+   */
+  readonly fence: number;
+  /** More than 1: a former attempt died, or failed after it had recorded steps. */
+  readonly attempt: number;
+  /** Aborts, with a `LeaseLostError` as reason, when another runner may have taken over. */
+  readonly signal: AbortSignal;
+  /**
+   * Runs a part of the work and records its result, so that a later attempt skips it. A crash between the two repeats
+   * that step. Throws `LeaseLostError` when the result can't be recorded.
+   */
+  step<Value>(name: string, work: () => Value | Promise<Value>): Promise<Value>;
+  /** A key for the next service, the same in every attempt of this operation and payload, so that it dedupes too. */
+  downstreamKey(name: string): Promise<string>;
+}
+
+interface ContextParts {
+  readonly around: Surroundings;
+  readonly operation: Operation;
+  readonly lease: Lease;
+  readonly token: string;
+  readonly fence: () => number;
+  readonly attempt: number;
+  readonly steps: ReadonlyMap<string, Uint8Array> | undefined;
+  /** Whether the store has confirmed the claim; without that nothing can be recorded. */
+  readonly confirmed: () => boolean;
+}
+
+const utf8 = new TextEncoder();
+const utf8Decoder = new TextDecoder();
+
+/** The context of a run that holds a claim. */
+export function createContext(parts: ContextParts): Context {
+  const { around, operation, lease } = parts;
+  // Steps under way or done in this attempt, so that asking twice runs once.
+  let current: Map<string, Promise<unknown>> | undefined;
+
+  return {
+    protected: true,
+    key: operation.key,
+    attempt: parts.attempt,
+    get fence() {
+      return parts.fence();
+    },
+    get signal() {
+      return lease.signal;
+    },
+    step<Value>(name: string, work: () => Value | Promise<Value>): Promise<Value> {
+      current ??= new Map();
+      const known = current.get(name);
+      if (known) return known as Promise<Value>;
+      const step = runStep(parts, name, work);
+      current.set(name, step);
+      // A step that failed may be tried again in the same attempt.
+      step.catch(() => current?.delete(name));
+      return step;
+    },
+    async downstreamKey(name) {
+      return downstreamKey(around.hash, operation.id, operation.fingerprint, name);
+    },
+  };
+}
+
+/** The context of a run that nothing protects. */
+export function unprotectedContext(key?: string | undefined): Context {
+  let random: string | undefined;
+  return {
+    protected: false,
+    key,
+    fence: 0,
+    attempt: 1,
+    get signal() {
+      return new AbortController().signal;
+    },
+    async step(_name, work) {
+      return work();
+    },
+    async downstreamKey(name) {
+      // Nothing stable to derive it from: still one key for each name within this run.
+      random ??= globalThis.crypto.randomUUID();
+      return createHasher()(["onceward:unprotected", random, name]);
+    },
+  };
+}
+
+async function runStep<Value>(parts: ContextParts, name: string, work: () => Value | Promise<Value>): Promise<Value> {
+  const { around, operation, lease, token, steps } = parts;
+  const part = `step:${name}`;
+  const recorded = steps?.get(name);
+  const told = (skipped: boolean) =>
+    around.emit(operation, { type: "step", fence: parts.fence(), step: name, skipped });
+  if (recorded) {
+    const plain = around.codec ? await around.codec.decode(recorded, { id: operation.id, part }) : recorded;
+    told(true);
+    return deserialize(utf8Decoder.decode(plain)) as Value;
+  }
+
+  if (lease.lost) throw lease.lost;
+  const text = serializeStep(name, await work());
+  if (parts.confirmed()) {
+    const plain = utf8.encode(text);
+    const bytes = around.codec ? await around.codec.encode(plain, { id: operation.id, part }) : plain;
+    await record(() => around.store.saveStep(operation.id, token, name, bytes), name, lease);
+  }
+  told(false);
+  return deserialize(text) as Value;
+}
+
+function serializeStep(name: string, value: unknown): string {
+  try {
+    return serialize(value);
+  } catch (cause) {
+    throw new OutcomeNotEncodableError(
+      `The step "${name}" was done, but its result can't be recorded: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+}
+
+/** Recording is safe to repeat, so an unreachable store is asked again for as long as the lease holds. */
+async function record(save: () => Promise<boolean>, name: string, lease: Lease): Promise<void> {
+  for (let delayMs = 25; ; delayMs *= 2) {
+    try {
+      if (await save()) return;
+    } catch (cause) {
+      if (isOncewardError(cause, "ERR_STORE_UNAVAILABLE") && !lease.lost) {
+        await sleep(delayMs);
+        continue;
+      }
+      throw new LeaseLostError(`The step "${name}" was done, but its result could not be recorded`, "expired", {
+        cause,
+      });
+    }
+    throw new LeaseLostError(
+      `The step "${name}" was done, but another runner has taken this record over`,
+      "superseded",
+    );
+  }
+}
