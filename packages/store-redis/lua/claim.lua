@@ -1,0 +1,68 @@
+-- Makes the caller the runner, or tells who is.
+--
+-- KEYS[1]  record
+-- KEYS[2]  steps
+-- ARGV[1]  token
+-- ARGV[2]  fingerprint
+-- ARGV[3]  leaseMs
+-- ARGV[4]  retainMs
+-- ARGV[5]  milliseconds after which Redis deletes an unfinished record
+-- ARGV[6]  "1" if a record whose lease is over may be taken over
+-- ARGV[7]  label
+-- ARGV[8]  lowest fence to use; quorum only
+--
+-- Returns a string: the fence of a first claim (digits), or the completed record with its outcome;
+-- or { line, now, previous fence, steps as name, value, ... }, where the line names the current token: the caller's
+-- own when it has claimed, else that of the runner (whose lease may be over).
+--#include now
+local text = redis.call("GET", KEYS[1])
+
+-- The two cases that nearly every call is, without parsing: 12 µs of the server for claim and complete became 9.8.
+if not ARGV[8] then
+  if not text then
+    redis.call("SET", KEYS[1], "R-- " .. ARGV[1] .. " " .. now .. " 1 0 " .. now .. " " .. ARGV[3] .. " " .. ARGV[4] .. " "
+      .. now .. " " .. ARGV[2] .. " " .. ARGV[7], "PX", ARGV[5])
+    return now
+  end
+  if string.sub(text, 1, 4) == "C-- " then
+    return text
+  end
+end
+
+--#include record
+local former = parse(text)
+local absent = gone(former, now)
+if not absent and former.state == "C" then
+  return text
+end
+
+local running = not absent and former.state == "R"
+local own = running and former.token == ARGV[1]
+local leaseOver = running and tonumber(former.leaseStart) + former.leaseMs * 1000 <= tonumber(now)
+local sameFingerprint = not absent and former.fingerprint == ARGV[2]
+if running and not own and not (leaseOver and ARGV[6] == "1" and sameFingerprint) then
+  return { line(former), now, former.fence }
+end
+
+local r = former
+if not own then
+  r = { state = "R", stepped = "-", watched = "-", token = ARGV[1], attempt = "1", takenOver = "0", claimedAt = now,
+    fingerprint = ARGV[2], label = ARGV[7] }
+  -- The clock keeps fences growing when the former one is forgotten; the former one, when the clock was set back.
+  r.fence = digits(math.max(tonumber(now), tonumber(ARGV[8] or 0), former and former.fence + 1 or 0))
+  if not absent and sameFingerprint then
+    r.attempt, r.stepped, r.takenOver = digits(former.attempt + 1), former.stepped, running and "1" or "0"
+  end
+end
+r.leaseStart, r.leaseMs, r.retainMs = now, ARGV[3], ARGV[4]
+redis.call("SET", KEYS[1], line(r), "PX", ARGV[5])
+if not own then
+  wake(former)
+end
+
+local steps = {}
+if r.stepped == "s" then
+  redis.call("PEXPIRE", KEYS[2], ARGV[5])
+  steps = redis.call("HGETALL", KEYS[2])
+end
+return { line(r), now, own and r.fence or former and former.fence or "0", steps }

@@ -1,0 +1,60 @@
+-- A record is one line of text, which operators can read, and once completed the outcome's bytes after it:
+--
+--   R-- token fence attempt takenOver leaseStart leaseMs retainMs claimedAt fingerprint label
+--   R-w ... watchers                   somebody waits: channels to wake, separated by commas
+--   C-- ... completedAt ttlMs \n ...   completed, then the outcome
+--   Ks-                                released, with steps kept in the second key
+--   T--                                gone: only its fence still matters (quorum)
+--
+-- The second character is "s" when there are steps. Points in time are the server's microseconds since the epoch.
+local LAYOUT = "^([RCKT])([-s])([-w]) (%S+) (%d+) (%d+) ([01]) (%d+) (%d+) (%d+) (%d+) (%S+) (%S+) ?(%S*) ?(%d*)"
+
+local function digits(number)
+  return string.format("%.0f", number)
+end
+
+-- The record as a table, nil when there is none. Raises an error when the text is no record.
+local function parse(text)
+  if not text then
+    return nil
+  end
+  local r = {}
+  r.state, r.stepped, r.watched, r.token, r.fence, r.attempt, r.takenOver, r.leaseStart, r.leaseMs, r.retainMs, r.claimedAt, r.fingerprint, r.label, r.extra, r.ttlMs =
+    string.match(text, LAYOUT)
+  if not r.state or (r.state == "C" and r.ttlMs == "") then
+    error("ONCEWARD_CORRUPT the value is not a record")
+  end
+  return r
+end
+
+local function line(r)
+  local text = table.concat({
+    r.state .. r.stepped .. r.watched, r.token, r.fence, r.attempt, r.takenOver, r.leaseStart, r.leaseMs, r.retainMs,
+    r.claimedAt, r.fingerprint, r.label,
+  }, " ")
+  return r.watched == "w" and text .. " " .. r.extra or text
+end
+
+-- Whether the record is to be treated as absent. Redis deletes by itself what is past its time, except where records
+-- linger for the sake of their fences (quorum).
+local function gone(r, now)
+  if not r or r.state == "T" then
+    return true
+  end
+  local from, ms = r.leaseStart, r.retainMs
+  if r.state == "C" then
+    from, ms = r.extra, r.ttlMs
+  elseif r.state == "R" then
+    ms = math.max(ms, r.leaseMs)
+  end
+  return tonumber(from) + ms * 1000 <= tonumber(now)
+end
+
+-- Tells those who wait. A user who may not publish still gets everything else done: waiters then poll.
+local function wake(r)
+  if r and r.watched == "w" then
+    for channel in string.gmatch(r.extra, "[^,]+") do
+      redis.pcall("PUBLISH", channel, KEYS[1])
+    end
+  end
+end

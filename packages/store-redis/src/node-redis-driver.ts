@@ -1,0 +1,93 @@
+import { Buffer } from "node:buffer";
+import type { NodeRedisClient } from "./client.ts";
+import type { Argument, Driver, Subscriber, Subscription } from "./driver.ts";
+
+/** What connections of node-redis have beside what callers must bring. */
+interface Connection extends NodeRedisClient {
+  duplicate(): Connection;
+  connect(): Promise<unknown>;
+  subscribe(channel: string, listener: (payload: string) => void): Promise<unknown>;
+  disconnect?(): Promise<unknown>;
+  destroy?(): void;
+  on(event: string, listener: () => void): unknown;
+}
+
+/** Strings as Buffers: the first is node-redis 4's way, the second ("$" is the type of bulk strings) that of 5 and later. */
+const BYTES = { returnBuffers: true, typeMapping: { 36: Buffer } };
+const SCAN_PAGE = "200";
+
+/** The driver for clients made with node-redis' `createClient()`. */
+export function nodeRedisDriver(caller: NodeRedisClient): Driver {
+  const client = caller as Connection;
+  const send = client.sendCommand.bind(client) as (command: Argument[], options?: object) => Promise<unknown>;
+  /** WAIT looks at what its own connection wrote, and commands of one tick share it, in this order. */
+  const both = (command: Argument[], { count, timeoutMs }: { count: number; timeoutMs: number }) =>
+    Promise.all([send(command, BYTES), send(["WAIT", String(count), String(timeoutMs)])]);
+
+  return {
+    keyPrefix: "",
+    evalsha: (script, keys, args, wait) => {
+      const command = ["EVALSHA", script.sha1, "2", keys[0], keys[1], ...args];
+      return wait ? both(command, wait) : send(command, BYTES);
+    },
+    eval: (script, keys, args, wait) => {
+      const command = ["EVAL", script.lua, "2", ...keys, ...args];
+      return wait ? both(command, wait) : send(command, BYTES);
+    },
+    load: (script) => send(["SCRIPT", "LOAD", script.lua]),
+    ping: () => send(["PING"]),
+    info: async (section) => String(await send(["INFO", section])),
+    setting: async (name) => {
+      const reply = await send(["CONFIG", "GET", name]);
+      // RESP 3 has maps.
+      const pairs = Array.isArray(reply) ? reply : Object.entries(reply as object).flat();
+      return pairs.length > 1 ? String(pairs[1]) : undefined;
+    },
+    scan: async function* (pattern) {
+      let cursor = "0";
+      do {
+        const page = ["SCAN", cursor, "MATCH", pattern, "COUNT", SCAN_PAGE, "TYPE", "string"];
+        const [next, keys] = (await send(page)) as [string, string[]];
+        yield keys;
+        cursor = String(next);
+      } while (cursor !== "0");
+    },
+    subscribe: (channel, subscriber) => subscribe(client, channel, subscriber),
+  };
+}
+
+function subscribe(client: Connection, channel: string, subscriber: Subscriber): Subscription {
+  const connection = client.duplicate();
+  let subscribed = false;
+  connection.on("error", () => {});
+  // node-redis reconnects by itself and subscribes anew before it says that it is ready.
+  connection.on("ready", () => subscribed && subscriber.restored());
+  const close = () => {
+    if (connection.destroy !== undefined) connection.destroy();
+    else connection.disconnect?.().catch(() => {});
+  };
+  return {
+    ready: (async () => {
+      try {
+        await connection.connect();
+        await connection.subscribe(channel, (payload) => subscriber.message(payload));
+        subscribed = true;
+      } catch (error) {
+        close();
+        throw error;
+      }
+    })(),
+    close,
+  };
+}
+
+/** Whether the caller's client looks like one that node-redis' `createClient()` made. */
+export function isNodeRedis(client: unknown): client is NodeRedisClient {
+  const { sendCommand, isOpen, masters } = (client ?? {}) as {
+    sendCommand?: unknown;
+    isOpen?: unknown;
+    masters?: unknown;
+  };
+  // Its Cluster and Sentinel have other signatures of `sendCommand`.
+  return typeof sendCommand === "function" && sendCommand.length <= 2 && typeof isOpen === "boolean" && !masters;
+}

@@ -1,0 +1,139 @@
+import type { Buffer } from "node:buffer";
+import { type ClaimResult, type StoredRecord, StoreRejectedError } from "@onceward/core";
+
+/** A record as the scripts write it; lua/lib/record.lua describes the format. */
+export interface Line {
+  readonly state: "R" | "C" | "K" | "T";
+  readonly token: string;
+  readonly fence: number;
+  readonly attempt: number;
+  readonly takenOver: boolean;
+  readonly leaseStartUs: number;
+  readonly leaseMs: number;
+  readonly retainMs: number;
+  readonly claimedAtUs: number;
+  readonly fingerprint: string;
+  readonly label: string | undefined;
+  readonly completedAtUs: number;
+  readonly ttlMs: number;
+  /** What follows the line. */
+  readonly outcome: Uint8Array;
+}
+
+const NEWLINE = 10;
+
+/** Reads a record. */
+export function parseRecord(bytes: Buffer): Line {
+  const newline = bytes.indexOf(NEWLINE);
+  const end = newline === -1 ? bytes.length : newline;
+  const fields = bytes.toString("latin1", 0, end).split(" ");
+  const [flags = "", token = "", fence, attempt, takenOver, leaseStart, leaseMs, retainMs, claimedAt] = fields;
+  const [fingerprint, label = "-", completedAt, ttlMs] = fields.slice(9);
+  if (fingerprint === undefined || (flags[0] === "C" && ttlMs === undefined)) {
+    throw new StoreRejectedError("A value under the store's prefix is not a record; look at it, then `remove` the id");
+  }
+  return {
+    state: flags[0] as Line["state"],
+    token,
+    fence: Number(fence),
+    attempt: Number(attempt),
+    takenOver: takenOver === "1",
+    leaseStartUs: Number(leaseStart),
+    leaseMs: Number(leaseMs),
+    retainMs: Number(retainMs),
+    claimedAtUs: Number(claimedAt),
+    fingerprint,
+    label: decodeLabel(label),
+    completedAtUs: Number(completedAt),
+    ttlMs: Number(ttlMs),
+    outcome: bytes.subarray(end + 1),
+  };
+}
+
+/** A label as one word: `-` when there is none. */
+export function encodeLabel(label: string | undefined): string {
+  if (label === undefined) return "-";
+  return /^[!-$&-~]*$/.test(label) ? `=${label}` : `=${encodeURIComponent(label.replace(/\p{Surrogate}/gu, "\uFFFD"))}`;
+}
+
+function decodeLabel(word: string): string | undefined {
+  return word === "-" ? undefined : decodeURIComponent(word.slice(1));
+}
+
+/** What is left of a lease, rounded up; 0 or less when it is over. */
+export function leaseRemainingMs(line: Line, nowUs: number): number {
+  return Math.ceil((line.leaseStartUs - nowUs) / 1_000 + line.leaseMs);
+}
+
+const ms = (us: number) => Math.floor(us / 1_000);
+
+/** Claim's answer for a completed record. */
+export function completedResult(line: Line): ClaimResult {
+  const completedAt = ms(line.completedAtUs);
+  return {
+    state: "completed",
+    fingerprint: line.fingerprint,
+    outcome: line.outcome,
+    completedAt,
+    expiresAt: completedAt + line.ttlMs,
+  };
+}
+
+/** Claim's answer for a record that another token runs, or ran. */
+export function heldResult(line: Line, nowUs: number): ClaimResult {
+  const { fingerprint, fence, attempt } = line;
+  const remainingMs = leaseRemainingMs(line, nowUs);
+  return remainingMs > 0
+    ? { state: "running", fingerprint, fence, leaseRemainingMs: remainingMs }
+    : { state: "abandoned", fingerprint, fence, attempt };
+}
+
+/** Name, value, name, value, as a map; undefined when there is none. */
+export function stepsOf(flat: readonly Buffer[]): ReadonlyMap<string, Uint8Array> | undefined {
+  if (flat.length === 0) return undefined;
+  const steps = new Map<string, Uint8Array>();
+  for (let i = 0; i + 1 < flat.length; i += 2) steps.set((flat[i] as Buffer).toString(), flat[i + 1] as Buffer);
+  return steps;
+}
+
+/** Reads claim.lua's reply. */
+export function readClaim(reply: unknown, token: string): ClaimResult {
+  if (!Array.isArray(reply)) {
+    const bytes = reply as Buffer;
+    // A first claim's reply is its fence; a completed record begins with "C".
+    if (bytes[0] === 0x43) return completedResult(parseRecord(bytes));
+    return { state: "claimed", fence: Number(bytes.toString("latin1")), attempt: 1, takenOver: false };
+  }
+  const [text, now, , steps = []] = reply as [Buffer, Buffer, Buffer, Buffer[]?];
+  const line = parseRecord(text);
+  if (line.token !== token) return heldResult(line, Number(now));
+  const { fence, attempt, takenOver } = line;
+  return { state: "claimed", fence, attempt, takenOver, steps: stepsOf(steps) };
+}
+
+/** Reads find.lua's reply. */
+export function readFind(id: string, reply: unknown, withOutcome: boolean): StoredRecord | null {
+  if (!Array.isArray(reply)) return null;
+  const [text, now, names] = reply as [Buffer, Buffer, Buffer[]];
+  const line = parseRecord(text);
+  const completed = line.state === "C";
+  const remainingMs = completed ? 0 : Math.max(0, leaseRemainingMs(line, Number(now)));
+  const expiresAt = completed
+    ? ms(line.completedAtUs) + line.ttlMs
+    : ms(line.leaseStartUs) + Math.max(line.retainMs, line.leaseMs);
+  return {
+    id,
+    state: completed ? "completed" : remainingMs > 0 ? "running" : "abandoned",
+    fingerprint: line.fingerprint,
+    token: line.token,
+    fence: line.fence,
+    attempt: line.attempt,
+    label: line.label,
+    claimedAt: ms(line.claimedAtUs),
+    leaseRemainingMs: remainingMs,
+    expiresAt,
+    steps: names.map(String),
+    ...(completed && { completedAt: ms(line.completedAtUs) }),
+    ...(completed && withOutcome && { outcome: line.outcome }),
+  };
+}
