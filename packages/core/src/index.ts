@@ -1,3 +1,5 @@
+export { type AesGcmCodecOptions, aesGcmCodec, type Codec, type CodecContext } from "./codec.ts";
+export type { Context } from "./context.ts";
 export {
   ClosedError,
   CodecError,
@@ -34,4 +36,13 @@ export type {
   StoreCall,
   StoreEvent,
 } from "./events.ts";
+export {
+  type Onceward,
+  type OperationName,
+  onceward,
+  type RunRequest,
+  type RunResult,
+  type WrapOptions,
+} from "./onceward.ts";
+export type { OncewardOptions, Policy, PolicyOptions } from "./options.ts";
 export type { ClaimRequest, ClaimResult, ListFilter, Store, StoredRecord } from "./store.ts";

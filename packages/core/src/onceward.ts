@@ -1,0 +1,333 @@
+import { type Context, unprotectedContext } from "./context.ts";
+import { Engine } from "./engine.ts";
+import {
+  InvalidOptionError,
+  KeyInvalidError,
+  KeyMissingError,
+  NestedRunError,
+  OutcomeNotEncodableError,
+  type RecordedFailure,
+  RecordedFailureError,
+} from "./errors.ts";
+import type { EventName, EventOf } from "./events.ts";
+import type { Execution, Operation } from "./execution.ts";
+import { anyFingerprint, fingerprint } from "./fingerprint.ts";
+import { maskKey, recordId } from "./keys.ts";
+import {
+  type Check,
+  checkOptions,
+  durationOrZeroMs,
+  functionOr,
+  type OncewardOptions,
+  overridePolicy,
+  type Policy,
+  type PolicyOptions,
+  policyChecks,
+  resolveOptions,
+  text,
+  withMethods,
+} from "./options.ts";
+import { markerOutcome, notKeptError, type Outcome } from "./outcome.ts";
+import { asyncHooks } from "./runtime.ts";
+import type { ListFilter, StoredRecord } from "./store.ts";
+import { deserialize, serialize } from "./value.ts";
+
+/** Names an operation: for whom, what, and the caller's key for it. */
+export interface OperationName {
+  /** What must happen once. Required unless `scope` is given. */
+  readonly operation?: string | undefined;
+  /** Whose key it is: keys never meet across scopes. */
+  readonly scope?: string | undefined;
+  /** The caller's name for this one operation; 1 to 1,024 characters. */
+  readonly key?: string | null | undefined;
+}
+
+/** What `run` is asked for. */
+export interface RunRequest<Value> extends OperationName, PolicyOptions {
+  /** What was asked for, as plain data or bytes: the same key with another payload is a conflict. */
+  readonly payload?: unknown;
+  /** Your own hash of what was asked for, instead of `payload`. */
+  readonly fingerprint?: string | undefined;
+  /** Aborts when the caller has gone: it then stops waiting. Work that runs already is not stopped. */
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the value is worth keeping; if not, the next attempt runs. Default: always. */
+  readonly keep?: ((value: Value) => boolean) | undefined;
+  /**
+   * Asked instead of the work when a former runner died: finds out whether it did the work. Return its value as
+   * `{ value }`, or undefined when the work was not done and shall run now.
+   */
+  readonly reconcile?: ((context: Context) => Promise<{ readonly value: Value } | undefined>) | undefined;
+}
+
+/** What `run` resolves to. */
+export interface RunResult<Value> {
+  /** The same for the first caller and for every replay. */
+  readonly value: Value;
+  /** True when this call did not do the work itself. */
+  readonly replayed: boolean;
+}
+
+/** Options of `wrap`: the operation, and how to find the rest in the arguments. */
+export interface WrapOptions<Args extends readonly unknown[], Value>
+  extends PolicyOptions,
+    Pick<RunRequest<Value>, "keep" | "reconcile"> {
+  /** Required: function names don't survive minifiers. */
+  readonly operation: string;
+  readonly key: (...args: Args) => string | null | undefined;
+  readonly scope?: string | ((...args: Args) => string) | undefined;
+  /** What makes two calls the same. Default: all arguments. */
+  readonly payload?: ((...args: Args) => unknown) | undefined;
+}
+
+/** Runs work once, and gives every duplicate the first result. */
+export interface Onceward {
+  /** Runs the work, or replays what it returned before under the same key. */
+  run<Value>(request: RunRequest<Value>, work: (context: Context) => Value | Promise<Value>): Promise<RunResult<Value>>;
+  /** The same function, safe to call again. */
+  wrap<Args extends readonly unknown[], Value>(
+    work: (...args: Args) => Value | Promise<Value>,
+    options: WrapOptions<Args, Value>,
+  ): (...args: Args) => Promise<Value>;
+  /** Listens to one kind of event, or to all of them with `"*"`. Returns the function that ends it. */
+  on<Name extends EventName>(name: Name | "*", listener: (event: EventOf<Name>) => void): () => void;
+  /** For operators: the record of a key, or null. */
+  find(name: OperationName): Promise<StoredRecord | null>;
+  /** For operators: lets the next attempt run now, keeping recorded steps. The present runner, if it lives, can't complete. */
+  release(name: OperationName): Promise<boolean>;
+  /** For operators: forgets the record. The next call with this key runs. */
+  remove(name: OperationName): Promise<boolean>;
+  /** For operators: what is running, stuck (`abandoned`) or completed. */
+  list(filter?: ListFilter): AsyncIterable<StoredRecord>;
+  /** Lets running work end, for at most `drainMs` (default 0), then closes the store. */
+  close(options?: { readonly drainMs?: number | undefined }): Promise<void>;
+  /** What bindings build on. */
+  readonly engine: Engine;
+}
+
+const utf8 = new TextEncoder();
+const utf8Decoder = new TextDecoder();
+
+const requestChecks = {
+  operation: text,
+  scope: text,
+  key: () => undefined,
+  payload: () => undefined,
+  fingerprint: text,
+  signal: withMethods("an AbortSignal", "addEventListener"),
+  keep: functionOr(() => "nothing"),
+  reconcile: functionOr(() => "nothing"),
+  ...policyChecks,
+} satisfies Record<keyof RunRequest<unknown>, Check>;
+
+const wrapChecks = {
+  ...policyChecks,
+  operation: text,
+  key: functionOr(() => "nothing"),
+  scope: functionOr(text),
+  payload: functionOr(() => "nothing"),
+  keep: functionOr(() => "nothing"),
+  reconcile: functionOr(() => "nothing"),
+} satisfies Record<keyof WrapOptions<[], unknown>, Check>;
+
+/** Makes an Onceward on a store. Options are checked here: a wrong one throws `InvalidOptionError`. */
+export function onceward(options: OncewardOptions): Onceward {
+  const engine = new Engine(resolveOptions(options));
+  const { store, namespace, policy: defaultPolicy } = engine.options;
+  // The ids whose work this code runs inside of.
+  const running = asyncHooks && new asyncHooks.AsyncLocalStorage<readonly string[]>();
+
+  async function run<Value>(
+    request: RunRequest<Value>,
+    work: (context: Context) => Value | Promise<Value>,
+  ): Promise<RunResult<Value>> {
+    checkOptions("run", request, requestChecks);
+    const policy = overridePolicy(defaultPolicy, policyOf(request));
+    const operation = await identify(request, policy);
+    if (!operation) return { value: await work(unprotectedContext()), replayed: false };
+    const outer = running?.getStore() ?? [];
+    if (outer.includes(operation.id)) {
+      throw new NestedRunError(
+        "run was called inside the work of the very same operation and key, and would wait for itself. Use another key for the inner part",
+      );
+    }
+    const inside = <Result>(part: () => Result): Result =>
+      running ? running.run([...outer, operation.id], part) : part();
+
+    const entry = await engine.enter(operation, policy, request.signal);
+    if (entry.kind === "replay") return { value: decode<Value>(entry.outcome), replayed: true };
+    return inside(() => execute(entry.execution, request, work));
+  }
+
+  async function identify<Value>(request: RunRequest<Value>, policy: Policy): Promise<Operation | undefined> {
+    const { operation, scope } = request;
+    if (operation === undefined && scope === undefined) {
+      throw new InvalidOptionError(
+        "run needs an operation (what must happen once), a scope (whose key it is), or both",
+      );
+    }
+    const asked = request.fingerprint ?? (await fingerprint(engine.hash, request.payload));
+    const key = request.key ?? (policy.missingKey === "derive" ? asked : undefined);
+    if (key === undefined) {
+      if (policy.missingKey === "run") return undefined;
+      throw new KeyMissingError(
+        `A key is required for ${operation ?? scope}: give each operation a key of its own, and retries the same`,
+      );
+    }
+    checkKey(key);
+    const separate = policy.onReuse === "separate" ? asked : undefined;
+    const id = await recordId(engine.hash, { namespace, scope, operation, key, fingerprint: separate });
+    return { id, operation, scope, key, fingerprint: policy.onReuse === "replay" ? anyFingerprint : asked };
+  }
+
+  async function idOf(name: OperationName): Promise<string> {
+    const operation = await identify({ ...name }, { ...defaultPolicy, missingKey: "reject" });
+    return (operation as Operation).id;
+  }
+
+  return {
+    engine,
+    run,
+    wrap(work, wrapOptions) {
+      checkOptions("wrap", wrapOptions, wrapChecks);
+      const { operation, key, scope, payload, ...rest } = wrapOptions;
+      if (!operation)
+        throw new InvalidOptionError("wrap: operation is required; function names don't survive minifiers");
+      if (!key) throw new InvalidOptionError("wrap: key is required, a function that finds the key in the arguments");
+      return async (...args) => {
+        const request = {
+          ...rest,
+          operation,
+          key: key(...args),
+          scope: typeof scope === "function" ? scope(...args) : scope,
+          payload: payload ? payload(...args) : args,
+        };
+        return (await run(request, () => work(...args))).value;
+      };
+    },
+    on: (name, listener) => engine.events.on(name, listener),
+    async find(name) {
+      return store.find(await idOf(name));
+    },
+    async release(name) {
+      const id = await idOf(name);
+      const record = await store.find(id);
+      return record !== null && store.release(id, record.token);
+    },
+    async remove(name) {
+      return store.remove(await idOf(name));
+    },
+    list(filter = {}) {
+      if (!store.list) throw new InvalidOptionError("list: this store can't list its records");
+      return store.list(filter);
+    },
+    async close({ drainMs = 0 } = {}) {
+      checkOptions("close", { drainMs }, { drainMs: durationOrZeroMs });
+      await engine.close(drainMs);
+    },
+  };
+}
+
+/** Only what differs from the defaults. */
+function policyOf<Value>(request: RunRequest<Value>): PolicyOptions {
+  const { operation, scope, key, payload, fingerprint, signal, keep, reconcile, ...policy } = request;
+  return policy;
+}
+
+function checkKey(key: unknown): void {
+  if (typeof key !== "string" || key.length < 1 || key.length > 1_024) {
+    const found = typeof key === "string" ? `${key.length} characters (${maskKey(key)})` : `a ${typeof key}`;
+    throw new KeyInvalidError(`A key must be a string of 1 to 1,024 characters; this is ${found}`);
+  }
+}
+
+/** The caller is the runner: does the work, and sees to its outcome. */
+async function execute<Value>(
+  execution: Execution,
+  request: RunRequest<Value>,
+  work: (context: Context) => Value | Promise<Value>,
+): Promise<RunResult<Value>> {
+  let reconciled: { readonly value: Value } | undefined;
+  if (execution.takenOver && request.reconcile) {
+    try {
+      reconciled = await request.reconcile(execution.context);
+    } catch (error) {
+      // Still nobody knows whether the work was done, so it must not look as if it had merely failed.
+      await execution.abandon();
+      throw error;
+    }
+  }
+
+  let value: Value;
+  try {
+    value = reconciled ? reconciled.value : await work(execution.context);
+  } catch (error) {
+    return failed<Value>(execution, error);
+  }
+
+  if (request.keep) {
+    let worthKeeping: boolean;
+    try {
+      worthKeeping = request.keep(value);
+    } catch (error) {
+      return failed<Value>(execution, error);
+    }
+    if (!worthKeeping) {
+      await execution.release("not-kept");
+      return { value, replayed: false };
+    }
+  }
+
+  let serialized: string;
+  try {
+    serialized = serialize(value);
+  } catch (cause) {
+    await execution.complete(markerOutcome("not-encodable"));
+    throw new OutcomeNotEncodableError(
+      `The work was done, but its value can't be replayed: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+  const settlement = await execution.complete({ kind: "value", payload: utf8.encode(serialized) });
+  if (settlement.kind === "superseded" && settlement.winner)
+    return { value: decode<Value>(settlement.winner.outcome), replayed: true };
+  return { value: deserialize(serialized) as Value, replayed: false };
+}
+
+/** The work threw: keep that as its outcome, or let the next attempt run. */
+async function failed<Value>(execution: Execution, error: unknown): Promise<RunResult<Value>> {
+  const { keepErrors } = execution.policy;
+  if (typeof keepErrors === "function" ? keepErrors(error) : keepErrors) {
+    await execution.complete({ kind: "error", payload: utf8.encode(JSON.stringify(recordFailure(error))) });
+    throw error;
+  }
+  const settlement = await execution.release("failed");
+  if (settlement.kind === "superseded" && settlement.winner)
+    return { value: decode<Value>(settlement.winner.outcome), replayed: true };
+  throw error;
+}
+
+function recordFailure(error: unknown): RecordedFailure {
+  if (!(error instanceof Error)) return { name: "Error", message: String(error) };
+  const { code } = error as { code?: unknown };
+  return {
+    name: error.name,
+    message: error.message,
+    ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
+  };
+}
+
+function decode<Value>({ kind, payload }: Outcome): Value {
+  const content = utf8Decoder.decode(payload);
+  switch (kind) {
+    case "value":
+      return deserialize(content) as Value;
+    case "error":
+      throw new RecordedFailureError(JSON.parse(content) as RecordedFailure);
+    case "marker":
+      throw notKeptError({ kind, payload });
+    case "http":
+      throw new KeyInvalidError(
+        "This key belongs to an HTTP response, which run can't replay. Use another operation name",
+      );
+  }
+}
