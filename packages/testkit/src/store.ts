@@ -9,6 +9,7 @@ import { listing } from "./store/listing.ts";
 import { outages } from "./store/outage.ts";
 import { ownership } from "./store/ownership.ts";
 import { repeats } from "./store/repeats.ts";
+import { sequences } from "./store/sequences.ts";
 import type { StoreCase, StoreSuite } from "./store/suite.ts";
 import { takeover } from "./store/takeover.ts";
 import { time } from "./store/time.ts";
@@ -29,6 +30,7 @@ const groups: readonly (readonly [string, Group])[] = [
   ["S10 waiting callers are woken", watching],
   ["S11 closed is closed", closing],
   ["S12 an unreachable server is an error", outages],
+  ["S1 to S9 together", sequences],
 ];
 
 /** Every case that applies to the suite, as data: for runners other than Vitest's, and for tests of the kit itself. */

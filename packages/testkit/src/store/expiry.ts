@@ -14,7 +14,7 @@ async function completed(store: Store, id: string, ttlMs: number, retainMs = 10 
 export const expiry: Group = (declare, suite) => {
   declare("S8.1 the TTL starts at complete and replaces the retention", async ({ store, shortMs, pass }) => {
     const [id, token] = [unique(), unique()];
-    await claimed(store, id, request({ token, leaseMs: shortMs, retainMs: 10 * hourMs }));
+    await claimed(store, id, request({ token, retainMs: 10 * hourMs }));
     await pass(shortMs);
     expect(await store.complete(id, token, bytes("done"), hourMs)).toBe(true);
     const found = await store.find(id);
@@ -36,11 +36,12 @@ export const expiry: Group = (declare, suite) => {
 
   declare("S8.3 an expired record is absent at once, swept or not", async ({ store, another, shortMs, pass }) => {
     const other = await another();
-    const id = unique();
+    const [id, removed] = [unique(), unique()];
     const token = await completed(store, id, shortMs);
+    await completed(store, removed, shortMs);
     await pass(shortMs);
     expect(await other.find(id)).toBeNull();
-    expect(await store.remove(id)).toBe(false);
+    expect(await store.remove(removed)).toBe(false);
     expect(await store.complete(id, token, bytes("again"), hourMs), "its own token").toBe(false);
     const next = await claimed(other, id, request({ fingerprint: "other", takeover: false }));
     expect(next).toMatchObject({ attempt: 1, takenOver: false });
