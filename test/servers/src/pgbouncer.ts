@@ -40,6 +40,7 @@ export async function startPgBouncer(
   const command = await pgBouncerBinary();
   const user = await unprivilegedUser();
   const server = new URL(postgres.url);
+  const configFile = (dir: string) => join(dir, "pgbouncer.ini");
 
   return onFreePort(async (port) => {
     const through = (original: string) => {
@@ -53,13 +54,13 @@ export async function startPgBouncer(
     };
     const control = await startServer({
       command,
-      args: (dir) => [join(dir, "pgbouncer.ini")],
+      args: (dir) => [configFile(dir)],
       user,
       prepare: async (dir) => {
         const users = join(dir, "users.txt");
         const [name, password] = [server.username, server.password].map(decodeURIComponent);
         await write(users, [`"${name}" "${password}"`]);
-        await write(join(dir, "pgbouncer.ini"), [
+        await write(configFile(dir), [
           "[databases]",
           `* = host=${server.hostname} port=${server.port || 5432}`,
           "[pgbouncer]",
@@ -70,13 +71,20 @@ export async function startPgBouncer(
           `auth_file = ${users}`,
           // Roles that tests create are looked up in the server.
           `auth_user = ${name}`,
+          `stats_users = ${name}`,
           `pool_mode = ${options.poolMode ?? "transaction"}`,
           `default_pool_size = ${options.poolSize ?? 20}`,
           "max_client_conn = 500",
           ...(options.config ?? []),
         ]);
       },
-      ready: () => postgresQuery(through(postgres.url), "select 1"),
+      whoListens: async () => {
+        const console = new URL(through(postgres.url));
+        console.pathname = "/pgbouncer";
+        const settings = await postgresQuery(console.href, "show config");
+        return settings.find(({ key }) => key === "conffile")?.["value"];
+      },
+      itself: configFile,
       // It keeps no state, and which gentler signal ends it at once differs between its versions.
       stopSignal: "SIGKILL",
     });

@@ -80,7 +80,8 @@ async function startPostgresOn(port: number, options: PostgresOptions): Promise<
       }
       await appendFile(join(dataOf(dir), "postgresql.conf"), `${configOf(port, options).join("\n")}\n`);
     },
-    ready: () => query("select 1"),
+    whoListens: async () => (await query("show data_directory"))[0]?.["data_directory"],
+    itself: dataOf,
     // Postgres calls it the fast shutdown: clients are disconnected, and nothing is left to recover.
     stopSignal: "SIGINT",
     // The immediate shutdown, for the tests' end: unlike SIGKILL it frees the shared memory.

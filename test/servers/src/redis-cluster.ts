@@ -40,8 +40,8 @@ export interface RedisCluster {
     whileOpen?: () => Promise<void>,
   ): Promise<void>;
   /**
-   * Puts a master's replica in its place, in agreement, or after a kill with `crash`. Returns the new master once
-   * every node that runs knows it.
+   * Puts a master's replica in its place: they change roles in agreement, or with `crash` the master is killed.
+   * Returns the new master once every node that runs knows it.
    */
   failover(master: RedisClusterNode, options?: { readonly crash?: boolean }): Promise<RedisClusterNode>;
   /** Waits until every node that runs says that the cluster is well. */
@@ -131,6 +131,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
       const line = (await nodeLines(node)).find(({ id }) => id === replica.id);
       return line?.flags.includes("master") === true && line.ranges.length > 0;
     });
+    if (!crash) await untilReplica(master, replica, alive());
     await healthy();
     return replica;
   };
@@ -164,13 +165,17 @@ async function form(nodes: readonly RedisClusterNode[], masterCount: number, hea
     replicas.map(async (replica, index) => {
       const master = masters[index % masterCount] as RedisClusterNode;
       await replica.command("CLUSTER", "REPLICATE", master.id);
-      await everyNode(nodes, "all know the replica", async (node) =>
-        (await nodeLines(node)).some(({ id, masterId }) => id === replica.id && masterId === master.id),
-      );
-      await everyNode([replica], "the replica is in sync", async (node) =>
-        String(await node.command("INFO", "replication")).includes("master_link_status:up"),
-      );
+      await untilReplica(replica, master, nodes);
     }),
+  );
+}
+
+async function untilReplica(replica: RedisClusterNode, master: RedisClusterNode, nodes: readonly RedisClusterNode[]) {
+  await everyNode(nodes, "all know the replica", async (node) =>
+    (await nodeLines(node)).some(({ id, masterId }) => id === replica.id && masterId === master.id),
+  );
+  await everyNode([replica], "the replica is in sync", async (node) =>
+    String(await node.command("INFO", "replication")).includes("master_link_status:up"),
   );
 }
 

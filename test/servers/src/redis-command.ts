@@ -35,3 +35,8 @@ export async function redisCommand(target: RedisTarget, ...command: readonly (st
     client.disconnect();
   }
 }
+
+/** The process id of whoever listens there. */
+export async function redisProcessId(target: RedisTarget): Promise<number> {
+  return Number(/process_id:(\d+)/.exec(String(await redisCommand(target, "INFO", "server")))?.[1]);
+}

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { eventually } from "./eventually.ts";
 import { LOOPBACK } from "./free-port.ts";
 import { type RedisOptions, type RedisServer, redisBinary, startRedis } from "./redis.ts";
-import { redisCommand } from "./redis-command.ts";
+import { redisCommand, redisProcessId } from "./redis-command.ts";
 import { onFreePort, type ServerControl, startServer } from "./server.ts";
 
 /** Options of {@link startRedisSentinel}. */
@@ -110,7 +110,8 @@ export async function startRedisSentinel(options: RedisSentinelOptions = {}): Pr
 async function startSentinel(master: RedisServer, quorum: number): Promise<Sentinel> {
   const binary = await redisBinary();
   return onFreePort(async (port) => {
-    const command = (...parts: readonly (string | number)[]) => redisCommand({ host: LOOPBACK, port }, ...parts);
+    const target = { host: LOOPBACK, port };
+    const command = (...parts: readonly (string | number)[]) => redisCommand(target, ...parts);
     const control = await startServer({
       command: binary,
       args: (dir) => [join(dir, "sentinel.conf"), "--sentinel"],
@@ -126,10 +127,11 @@ async function startSentinel(master: RedisServer, quorum: number): Promise<Senti
         if (master.password !== undefined) lines.push(`sentinel auth-pass ${NAME} ${JSON.stringify(master.password)}`);
         await writeFile(join(dir, "sentinel.conf"), `${lines.join("\n")}\n`);
       },
-      ready: () => command("PING"),
+      whoListens: () => redisProcessId(target),
+      itself: (_dir, pid) => pid,
       stopSignal: "SIGTERM",
     });
-    return Object.assign(control, { host: LOOPBACK, port, command });
+    return Object.assign(control, target, { command });
   });
 }
 

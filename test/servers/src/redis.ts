@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { findBinary } from "./binary.ts";
 import { type Certificate, writeCertificate } from "./certificate.ts";
 import { LOOPBACK } from "./free-port.ts";
-import { type RedisTarget, redisCommand } from "./redis-command.ts";
+import { type RedisTarget, redisCommand, redisProcessId } from "./redis-command.ts";
 import { onFreePort, type ServerControl, startServer } from "./server.ts";
 
 /** A user of Redis' access control lists. */
@@ -70,8 +70,8 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
 async function startRedisOn(port: number, options: RedisOptions): Promise<RedisServer> {
   let tls: Certificate | undefined;
   const { password } = options;
-  const command = (...parts: readonly (string | number)[]) =>
-    redisCommand({ host: LOOPBACK, port, password, tls }, ...parts);
+  const target = (): RedisTarget => ({ host: LOOPBACK, port, password, tls });
+  const command = (...parts: readonly (string | number)[]) => redisCommand(target(), ...parts);
 
   const control = await startServer({
     command: await redisBinary(),
@@ -81,7 +81,8 @@ async function startRedisOn(port: number, options: RedisOptions): Promise<RedisS
       tls = options.tls === true ? await writeCertificate(dir, tls) : undefined;
       await writeFile(join(dir, "redis.conf"), `${configOf(port, dir, options).join("\n")}\n`);
     },
-    ready: () => command("PING"),
+    whoListens: () => redisProcessId(target()),
+    itself: (_dir, pid) => pid,
     stopSignal: "SIGTERM",
   });
 

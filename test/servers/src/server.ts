@@ -44,8 +44,10 @@ export interface ServerRecipe {
   readonly user?: ServerUser | undefined;
   /** Fills the empty folder: configuration, data directory. */
   readonly prepare: (dir: string) => Promise<void>;
-  /** Rejects while the server does not answer yet. */
-  readonly ready: () => Promise<unknown>;
+  /** Asks whoever listens who it is. Rejects while nobody answers. */
+  readonly whoListens: () => Promise<unknown>;
+  /** The answer of the right one, as opposed to a stranger who took the port first. */
+  readonly itself: (dir: string, pid: number) => unknown;
   readonly stopSignal: NodeJS.Signals;
   readonly endSignal?: NodeJS.Signals;
   /** Frees what a killed process leaves outside of its folder. */
@@ -88,10 +90,10 @@ export async function startServer(recipe: ServerRecipe): Promise<ServerControl> 
       ended = reason;
       if (running === process) running = undefined;
     });
-    const answered = await eventually(async () => ended !== undefined || recipe.ready().then(() => true), {
-      what: `${name} answers`,
-      timeoutMs: START_TIMEOUT_MS,
-    }).catch((error: Error) => error);
+    const expected = recipe.itself(dir, process.pid);
+    const isItself = async () => ended !== undefined || (await recipe.whoListens()) === expected;
+    const options = { what: `${name} answers`, timeoutMs: START_TIMEOUT_MS };
+    const answered = await eventually(isItself, options).catch((error: Error) => error);
     if (answered === true && ended === undefined) return;
     await kill();
     const reason = ended === undefined ? (answered as Error).message : `it ended with ${ended}`;

@@ -1,5 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { signalTree } from "./process-tree.js";
 
 /** A system user by number, as which a server runs. */
 export interface ServerUser {
@@ -65,7 +67,7 @@ function startSupervisor(): Promise<Supervisor> {
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const pending = new Map<number, { resolve: (pid: number) => void; reject: (error: Error) => void }>();
-  const exits = new Map<number, (reason: string) => void>();
+  const running = new Map<number, { pid?: number; exit: (reason: string) => void }>();
   let nextId = 0;
   let waiting = 0;
 
@@ -96,8 +98,8 @@ function startSupervisor(): Promise<Supervisor> {
 
   const spawn = async (options: SpawnOptions): Promise<SupervisedProcess> => {
     const id = nextId++;
-    const exited = new Promise<string>((resolve) => {
-      exits.set(id, resolve);
+    const exited = new Promise<string>((exit) => {
+      running.set(id, { exit });
     });
     const pid = await request({ type: "spawn", id, ...options });
     return {
@@ -111,23 +113,32 @@ function startSupervisor(): Promise<Supervisor> {
   };
 
   return new Promise((resolve, reject) => {
-    const gone = () => {
+    let root: string | undefined;
+    // Somebody killed the supervisor, the system short of memory perhaps: its work falls to us.
+    const lost = async () => {
       current = undefined;
-      const error = new Error("the supervisor of the test servers ended unexpectedly, and the servers with it");
+      const error = new Error("the supervisor of the test servers ended unexpectedly; its servers are killed");
       reject(error);
       for (const id of [...pending.keys()]) settle(id)?.reject(error);
-      for (const exit of exits.values()) exit("its supervisor ended");
+      for (const { pid, exit } of running.values()) {
+        if (pid !== undefined) await signalTree(pid, "SIGKILL");
+        exit("the loss of its supervisor");
+      }
+      if (root !== undefined) rmSync(root, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
     };
     child.once("error", reject);
-    child.once("exit", gone);
+    child.once("exit", lost);
     child.on("message", (reply: SupervisorReply) => {
       if (reply.type === "ready") {
         keepAlive(child, false);
-        resolve({ root: reply.root, spawn });
+        root = reply.root;
+        resolve({ root, spawn });
       } else if (reply.type === "exit") {
-        exits.get(reply.id)?.(reply.reason);
-        exits.delete(reply.id);
+        running.get(reply.id)?.exit(reply.reason);
+        running.delete(reply.id);
       } else if (reply.type === "done") {
+        const started = running.get(reply.id);
+        if (started !== undefined) started.pid = reply.pid;
         settle(reply.id)?.resolve(reply.pid);
       } else {
         settle(reply.id)?.reject(new Error(reply.message));
