@@ -1,5 +1,6 @@
 import { CodecError, InvalidOptionError } from "./errors.ts";
 import { concatBytes } from "./hash.ts";
+import { checkOptions, text } from "./options.ts";
 import { type MaybePromise, nodeCrypto } from "./runtime.ts";
 
 /** What a codec must bind its result to, so that bytes moved to another record, or another part of it, don't decode. */
@@ -33,7 +34,12 @@ const utf8 = new TextEncoder();
 
 /** Encrypts with AES-GCM. A record's bytes are: length of the key's name, the name, nonce, ciphertext with tag. */
 export function aesGcmCodec(options: AesGcmCodecOptions): Codec {
-  const keys = new Map(Object.entries(options.keys));
+  checkOptions("aesGcmCodec", options, {
+    keys: (value) => (typeof value === "object" && value !== null ? undefined : "an object of keys by name"),
+    current: text,
+    hmacSecret: () => undefined,
+  });
+  const keys = new Map(Object.entries(options.keys ?? {}));
   for (const [name, key] of keys) {
     if (!(key instanceof Uint8Array) || ![16, 24, 32].includes(key.byteLength)) {
       throw new InvalidOptionError(

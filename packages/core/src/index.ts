@@ -1,3 +1,4 @@
+export { type CircuitBreakerOptions, withCircuitBreaker } from "./circuit-breaker.ts";
 export { type AesGcmCodecOptions, aesGcmCodec, type Codec, type CodecContext } from "./codec.ts";
 export type { Context } from "./context.ts";
 export {
@@ -36,6 +37,7 @@ export type {
   StoreCall,
   StoreEvent,
 } from "./events.ts";
+export { type CachingStore, fromLockingStore, type LockingStore, type LockingStoreOptions } from "./locking-store.ts";
 export {
   type Onceward,
   type OperationName,

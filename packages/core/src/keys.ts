@@ -16,15 +16,14 @@ export interface RecordName {
  * missing part is not an empty one.
  */
 export function recordId(hash: Hasher, name: RecordName): MaybePromise<string> {
-  const optional = (part: string | undefined) => (part === undefined ? "-" : `+${part}`);
-  return hash([
-    "onceward:record",
-    name.namespace,
-    optional(name.scope),
-    optional(name.operation),
-    name.key,
-    optional(name.fingerprint),
-  ]);
+  const { namespace, scope, operation, key, fingerprint } = name;
+  return hash(["onceward:record", ...[namespace, scope, operation, key, fingerprint].map(exactly)]);
+}
+
+/** Half a surrogate pair has no UTF-8: as bytes, all of them would be the same replacement character. */
+function exactly(part: string | undefined): string {
+  if (part === undefined) return "-";
+  return /\p{Surrogate}/u.test(part) ? `~${JSON.stringify(part)}` : `+${part}`;
 }
 
 /** The key for the next service in the chain: the same for every attempt of the same operation. */

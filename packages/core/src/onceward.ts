@@ -165,10 +165,11 @@ export function onceward(options: OncewardOptions): Onceward {
         "run needs an operation (what must happen once), a scope (whose key it is), or both",
       );
     }
+    // Nothing is hashed for a call that nothing protects.
+    if ((request.key ?? undefined) === undefined && policy.missingKey === "run") return undefined;
     const asked = request.fingerprint ?? (await fingerprint(engine.hash, request.payload));
     const key = request.key ?? (policy.missingKey === "derive" ? asked : undefined);
     if (key === undefined) {
-      if (policy.missingKey === "run") return undefined;
       throw new KeyMissingError(
         `A key is required for ${operation ?? scope}: give each operation a key of its own, and retries the same`,
       );
@@ -198,7 +199,8 @@ export function onceward(options: OncewardOptions): Onceward {
           ...rest,
           operation,
           key: key(...args),
-          scope: typeof scope === "function" ? scope(...args) : scope,
+          // A function that finds nothing must not put everybody into one scope.
+          scope: typeof scope === "function" ? (scope(...args) ?? "") : scope,
           payload: payload ? payload(...args) : args,
         };
         return (await run(request, () => work(...args))).value;
@@ -296,8 +298,17 @@ async function execute<Value>(
 /** The work threw: keep that as its outcome, or let the next attempt run. */
 async function failed<Value>(execution: Execution, error: unknown): Promise<RunResult<Value>> {
   const { keepErrors } = execution.policy;
-  if (typeof keepErrors === "function" ? keepErrors(error) : keepErrors) {
-    await execution.complete({ kind: "error", payload: utf8.encode(JSON.stringify(recordFailure(error))) });
+  let failure: string | undefined;
+  try {
+    if (typeof keepErrors === "function" ? keepErrors(error) : keepErrors)
+      failure = JSON.stringify(recordFailure(error));
+  } catch (thrown) {
+    // `keepErrors` threw, or the error can't be described; its claim must still end.
+    await execution.release("failed");
+    throw thrown;
+  }
+  if (failure !== undefined) {
+    await execution.complete({ kind: "error", payload: utf8.encode(failure) });
     throw error;
   }
   const settlement = await execution.release("failed");

@@ -166,6 +166,15 @@ const storeCheck = withMethods(
   "close",
 );
 
+const codecMethods = withMethods(
+  "a codec with encode, decode and hmacSecret, such as aesGcmCodec(...)",
+  "encode",
+  "decode",
+);
+// Without the secret, ids and fingerprints would quietly be hashes that can be guessed.
+const codecCheck: Check = (value) =>
+  (value as Partial<Codec> | null)?.hmacSecret instanceof Uint8Array ? codecMethods(value) : codecMethods(undefined);
+
 const defaults = {
   ttlMs: 24 * 3_600_000,
   leaseMs: 10_000,
@@ -189,7 +198,7 @@ export function resolveOptions(options: OncewardOptions): ResolvedOptions {
   checkOptions("onceward", options, {
     store: storeCheck,
     namespace: text,
-    codec: withMethods("a codec, such as aesGcmCodec(...)", "encode", "decode"),
+    codec: codecCheck,
     sweepIntervalMs: durationOrZeroMs,
     ...policyChecks,
   });

@@ -80,8 +80,8 @@ export function serialize(value: unknown, order: KeyOrder = "own"): string {
       return value.map(memberToWire);
     }
     if (prototype === Object.prototype || prototype === null) {
-      if (Object.getOwnPropertySymbols(value).length > 0) throw refuse("A symbol as a property name");
       const keys = Object.keys(value);
+      if (Reflect.ownKeys(value).length !== keys.length) throw refuse("A hidden property, or a symbol as its name,");
       if (order === "sorted") keys.sort();
       const members = value as Record<string, unknown>;
       // Not by assignment, which would swallow `__proto__`.
@@ -89,6 +89,7 @@ export function serialize(value: unknown, order: KeyOrder = "own"): string {
       if (prototype === null) return tag("null-prototype", object);
       return Object.hasOwn(object, "$") ? tag("object", object) : object;
     }
+    if (!ArrayBuffer.isView(value) && Reflect.ownKeys(value).length > 0) throw refuse("A built-in with own properties");
     if (prototype === Date.prototype) return tag("Date", String((value as Date).getTime()));
     if (prototype === Map.prototype) return tag("Map", [...(value as Map<unknown, unknown>)].map(memberToWire));
     if (prototype === Set.prototype) return tag("Set", [...(value as Set<unknown>)].map(memberToWire));
