@@ -185,7 +185,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 function backendOf({ backend, ...own }: MemoryStoreOptions): Backend {
   if (backend === undefined) return new Backend(own);
   if (!(backend instanceof Backend)) throw new InvalidOptionError("backend must come from memoryBackend().");
-  for (const name of Object.keys(own)) {
+  for (const [name, value] of Object.entries(own)) {
+    if (value === undefined) continue;
     throw new InvalidOptionError(`${name} can't be combined with backend: give it to memoryBackend() instead.`);
   }
   return backend;
