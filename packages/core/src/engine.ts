@@ -117,8 +117,7 @@ export class Engine {
   /** The first of the process's callers asks the store. Undefined: decide again. */
   async #lead(caller: Caller): Promise<Entry | undefined> {
     const { operation, policy, signal } = caller;
-    const stopWaiting = new AbortController();
-    const flight = new Flight(operation.fingerprint, () => stopWaiting.abort());
+    const flight = new Flight(operation.fingerprint);
     if (policy.join) this.#flights.set(operation.id, flight);
     const request: ClaimRequest = {
       token: createToken(),
@@ -144,8 +143,9 @@ export class Engine {
     switch (claim.state) {
       case "claimed":
         if (signal?.aborted || this.#closing) {
-          this.#land(operation, flight, { kind: "again" });
+          // Released first, or those who joined would find the record held by nobody.
           await this.#release(operation, request.token);
+          this.#land(operation, flight, { kind: "again" });
           return undefined;
         }
         this.emit(operation, {
@@ -164,7 +164,7 @@ export class Engine {
           throw this.#fits(caller, claim.fingerprint) ? inProgress(claim.leaseRemainingMs) : this.#conflict(operation);
         }
         flight.identify(claim.fingerprint);
-        this.#awaitRunner(caller, flight, claim, stopWaiting);
+        this.#awaitRunner(caller, flight, claim);
         return this.#join(caller, flight);
       case "abandoned":
         this.#land(operation, flight, { kind: "again" });
@@ -220,24 +220,21 @@ export class Engine {
   }
 
   /** Ends the flight's wait when the runner elsewhere may have ended, crashed, or gone unheard. */
-  #awaitRunner(
-    caller: Caller,
-    flight: Flight,
-    claim: Extract<ClaimResult, { state: "running" }>,
-    stop: AbortController,
-  ): void {
+  #awaitRunner(caller: Caller, flight: Flight, claim: Extract<ClaimResult, { state: "running" }>): void {
     const { operation, policy } = caller;
     const { store } = this.options;
     caller.vainWaits = claim.fence === caller.waitedFor ? caller.vainWaits + 1 : 0;
     flight.waitingFor = claim.fence;
+    const stop = new AbortController();
     const wake = () => {
       stop.abort();
       stopTimer();
       this.#land(operation, flight, { kind: "again" });
     };
+    // When the last of those who wait has gone, nobody needs to be woken.
+    flight.onEmpty = wake;
     const pollMs = (policy.pollMs ?? (store.watch ? 5_000 : 250)) * (0.75 + Math.random() / 2);
     const stopTimer = startTimer(Math.ceil(Math.min(pollMs, claim.leaseRemainingMs + 1)), wake);
-    stop.signal.addEventListener("abort", wake, { once: true });
     store.watch?.(operation.id, claim.fence, stop.signal).then(
       // The first wake-up counts at once; after one in vain, each next waits twice as long.
       () => (caller.vainWaits === 0 ? wake() : sleep(Math.min(5 * 2 ** caller.vainWaits, pollMs)).then(wake)),
@@ -248,7 +245,12 @@ export class Engine {
 
   #run({ operation, policy }: Caller, flight: Flight, hold: Hold): Entry {
     flight.identify(operation.fingerprint);
-    const onSettled = (settlement: Settlement) => flight.land(this.#newsOf(settlement, operation, policy));
+    const onSettled = (settlement: Settlement) => {
+      const news = this.#newsOf(settlement, operation, policy);
+      // An outcome that the store has yet to confirm stays here for duplicates until it has; anything else ends the flight.
+      if (news.kind === "completed") flight.land(news);
+      else this.#land(operation, flight, news);
+    };
     const onFinished = () => {
       this.#forget(operation, flight);
       this.#active.delete(execution);

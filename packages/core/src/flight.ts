@@ -39,16 +39,12 @@ export class Flight {
   landed: News | undefined;
   /** Of the claim that another process runs under. */
   waitingFor: number | undefined;
+  /** Called when the last joiner has left. */
+  onEmpty: (() => void) | undefined;
   readonly #joiners = new Set<Joiner>();
-  readonly #onEmpty: () => void;
 
-  constructor(fingerprint: string, onEmpty: () => void) {
+  constructor(fingerprint: string) {
     this.fingerprint = fingerprint;
-    this.#onEmpty = onEmpty;
-  }
-
-  get size(): number {
-    return this.#joiners.size;
   }
 
   /** The store has answered the claim. */
@@ -75,7 +71,7 @@ export class Flight {
         stopTimer();
         signal?.removeEventListener("abort", onAbort);
         resolve(news);
-        if (this.#joiners.size === 0) this.#onEmpty();
+        if (this.#joiners.size === 0) this.onEmpty?.();
       };
       const joiner: Joiner = { tell, undecided };
       const onAbort = () => tell({ kind: "aborted" });

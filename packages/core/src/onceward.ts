@@ -98,7 +98,7 @@ export interface Onceward {
   remove(name: OperationName): Promise<boolean>;
   /** For operators: what is running, stuck (`abandoned`) or completed. */
   list(filter?: ListFilter): AsyncIterable<StoredRecord>;
-  /** Lets running work end, for at most `drainMs` (default 0), then closes the store. */
+  /** Lets running work end, for at most `drainMs` (default 5,000), then closes the store. */
   close(options?: { readonly drainMs?: number | undefined }): Promise<void>;
   /** What bindings build on. */
   readonly engine: Engine;
@@ -222,7 +222,7 @@ export function onceward(options: OncewardOptions): Onceward {
       if (!store.list) throw new InvalidOptionError("list: this store can't list its records");
       return store.list(filter);
     },
-    async close({ drainMs = 0 } = {}) {
+    async close({ drainMs = 5_000 } = {}) {
       checkOptions("close", { drainMs }, { drainMs: durationOrZeroMs });
       await engine.close(drainMs);
     },
