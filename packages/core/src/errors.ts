@@ -4,6 +4,7 @@ export type ErrorCode =
   | "ERR_KEY_MISSING"
   | "ERR_KEY_INVALID"
   | "ERR_KEY_REUSED"
+  | "ERR_BODY_TOO_LARGE"
   | "ERR_IN_PROGRESS"
   | "ERR_OUTCOME_UNKNOWN"
   | "ERR_TOO_MANY_WAITERS"
@@ -65,6 +66,12 @@ export class KeyMissingError extends OncewardError {
 export class KeyInvalidError extends OncewardError {
   override readonly name = "KeyInvalidError";
   readonly code = "ERR_KEY_INVALID";
+}
+
+/** Over HTTP: the request's body is larger than what is read to compare it (`maxBodyBytes`). */
+export class BodyTooLargeError extends OncewardError {
+  override readonly name = "BodyTooLargeError";
+  readonly code = "ERR_BODY_TOO_LARGE";
 }
 
 /** The key was used before with another payload. */

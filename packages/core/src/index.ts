@@ -1,7 +1,9 @@
 export { type CircuitBreakerOptions, withCircuitBreaker } from "./circuit-breaker.ts";
 export { type AesGcmCodecOptions, aesGcmCodec, type Codec, type CodecContext } from "./codec.ts";
 export type { Context } from "./context.ts";
+export { unprotectedContext } from "./context.ts";
 export {
+  BodyTooLargeError,
   ClosedError,
   CodecError,
   type ErrorCode,
@@ -37,6 +39,7 @@ export type {
   StoreCall,
   StoreEvent,
 } from "./events.ts";
+export * from "./http/index.ts";
 export { type CachingStore, fromLockingStore, type LockingStore, type LockingStoreOptions } from "./locking-store.ts";
 export {
   type Onceward,

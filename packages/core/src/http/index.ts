@@ -1,0 +1,17 @@
+export type { ComparableBody, HttpBody } from "./body.ts";
+export { type DerivedKey, type DerivedKeyOptions, derivedKey } from "./derived-key.ts";
+export { type HttpDecision, type HttpGuard, type HttpRequestView, httpGuard } from "./guard.ts";
+export { groupHeaders, type HeaderList, type KeepHeader, replaceHeaders } from "./headers.ts";
+export { type Keep, keepAll, keepDeterministic, keepSuccess } from "./keep.ts";
+export type { KeyFormat } from "./key.ts";
+export type {
+  HttpOptions,
+  ReplayInfo,
+  ReplayOptions,
+  ResolvedHttpOptions,
+  Scope,
+  TtlHeaderOptions,
+} from "./options.ts";
+export type { HttpResponse } from "./outcome.ts";
+export type { ProblemCode, ProblemResponse, Statuses } from "./problem.ts";
+export { HttpRecording } from "./recording.ts";

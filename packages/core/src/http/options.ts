@@ -1,0 +1,234 @@
+import { InvalidOptionError, type OncewardError } from "../errors.ts";
+import {
+  type Check,
+  checkOptions,
+  count,
+  durationMs,
+  flag,
+  functionOr,
+  type Policy,
+  type PolicyOptions,
+  policyChecks,
+  text,
+} from "../options.ts";
+import type { MaybePromise } from "../runtime.ts";
+import type { DerivedKey } from "./derived-key.ts";
+import type { KeepHeader } from "./headers.ts";
+import { type Keep, keepSuccess } from "./keep.ts";
+import type { KeyFormat } from "./key.ts";
+import type { HttpResponse } from "./outcome.ts";
+import type { ProblemResponse, Statuses } from "./problem.ts";
+
+/** Whose keys they are. Former scopes are looked up first: for a visitor who signs in between two tries. */
+export type Scope = string | { readonly current: string; readonly former: readonly string[] };
+
+/** Names of the headers that mark a replay; `false` leaves one out. */
+export interface ReplayOptions {
+  /** Says `true` on a replay. Default: `Idempotent-Replayed`. */
+  readonly replayedHeader?: string | false | undefined;
+  /** Echoes the key as received. Default: `Idempotency-Key`. */
+  readonly keyHeader?: string | false | undefined;
+  /** When the first request came, as ISO 8601. Default: `X-Original-Request-Time`. */
+  readonly originalTimeHeader?: string | false | undefined;
+  /** When the outcome expires, as ISO 8601. Default: `X-Idempotent-Expires`. */
+  readonly expiresHeader?: string | false | undefined;
+  /** Replays have this status, whatever the first response had. Default: the first one's. */
+  readonly status?: number | undefined;
+}
+
+/** What `transformReplay` gets to know. */
+export interface ReplayInfo {
+  readonly key: string;
+  readonly requestedAt: Date;
+  readonly completedAt: Date;
+  readonly expiresAt: Date;
+}
+
+/** Lets a request choose its own TTL. */
+export interface TtlHeaderOptions {
+  /** Carries milliseconds. Default: `X-Idempotency-TTL`. */
+  readonly name?: string | undefined;
+  /** Default: 1 second. */
+  readonly minMs?: number | undefined;
+  /** Default: 7 days. */
+  readonly maxMs?: number | undefined;
+}
+
+/** How idempotency behaves over HTTP: for an app, and again for a route. Functions get the framework's request. */
+export interface HttpOptions<Request> extends Omit<PolicyOptions, "missingKey" | "keepErrors"> {
+  /** Whose keys they are; `"shared"` when all callers share them. Required. */
+  readonly scope?: "shared" | ((request: Request) => MaybePromise<Scope>) | undefined;
+  /** Header, or headers, that carry the key. Default: `Idempotency-Key`. */
+  readonly header?: string | readonly string[] | undefined;
+  /** Default: `any`. */
+  readonly keyFormat?: KeyFormat | undefined;
+  /** Default: 255 characters. */
+  readonly maxKeyLength?: number | undefined;
+  /** Makes a key when the client sends none: see `derivedKey`. */
+  readonly key?: DerivedKey<Request> | undefined;
+  /** Whether a request without a key is rejected. Default: false, it runs unprotected. */
+  readonly required?: boolean | undefined;
+  /** Methods that are protected. Default: POST and PATCH. */
+  readonly methods?: readonly string[] | undefined;
+  /** What must be the same in a duplicate, as plain data; `false` for nothing. Default: query and body. */
+  readonly fingerprint?: false | ((request: Request) => unknown) | undefined;
+  /** Which responses are kept. Default: `keepSuccess`. */
+  readonly keep?: Keep | undefined;
+  /** Which headers are kept, over the default policy. */
+  readonly keepHeaders?: KeepHeader | undefined;
+  readonly replay?: ReplayOptions | undefined;
+  /** Changes a replay before it is sent. */
+  readonly transformReplay?: ((response: HttpResponse, info: ReplayInfo) => MaybePromise<HttpResponse>) | undefined;
+  /** Whether a request may choose its TTL, within bounds. Default: false. */
+  readonly ttlHeader?: boolean | TtlHeaderOptions | undefined;
+  /** Other statuses for errors. */
+  readonly statuses?: Statuses | undefined;
+  /** Another body or other headers for an error; what it leaves out stays as it is. */
+  readonly problem?: ((error: OncewardError, proposed: HttpResponse) => ProblemResponse) | undefined;
+  /** How much of a request's body is read to compare it, where no parser has done so. Default: 1 MiB. */
+  readonly maxBodyBytes?: number | undefined;
+}
+
+/** All of {@link HttpOptions}, with every default filled in. */
+export interface ResolvedHttpOptions<Request> {
+  readonly scope: "shared" | ((request: Request) => MaybePromise<Scope>);
+  readonly headers: readonly string[];
+  readonly keyFormat: KeyFormat;
+  readonly maxKeyLength: number;
+  readonly key: DerivedKey<Request> | undefined;
+  readonly required: boolean;
+  readonly methods: ReadonlySet<string>;
+  readonly fingerprint: false | ((request: Request) => unknown) | undefined;
+  readonly keep: Keep;
+  readonly keepHeaders: KeepHeader | undefined;
+  readonly replay: { readonly [Name in keyof ReplayOptions]-?: NonNullable<ReplayOptions[Name]> | undefined };
+  readonly transformReplay: HttpOptions<Request>["transformReplay"];
+  readonly ttlHeader: { readonly name: string; readonly minMs: number; readonly maxMs: number } | undefined;
+  readonly statuses: Statuses;
+  readonly problem: HttpOptions<Request>["problem"];
+  readonly maxBodyBytes: number;
+  readonly policy: Partial<Policy>;
+}
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const headerName: Check = (value) =>
+  typeof value === "string" && token.test(value) ? undefined : "the name of a header";
+const listOf =
+  (check: Check, what: string): Check =>
+  (value) =>
+    Array.isArray(value) && value.length > 0 && value.every((item) => !check(item)) ? undefined : what;
+const or =
+  (...checks: readonly Check[]): Check =>
+  (value) => {
+    const found = checks.map((check) => check(value));
+    return found.includes(undefined) ? undefined : found.join(", or ");
+  };
+const no: Check = (value) => (value === false ? undefined : "false");
+const anObject: Check = (value) => (typeof value === "object" && value !== null ? undefined : "an object");
+const onlyFunction = functionOr(() => "nothing else");
+const status: Check = (value) =>
+  Number.isInteger(value) && (value as number) >= 200 && (value as number) <= 599 ? undefined : "a status, 200 to 599";
+
+const { missingKey, keepErrors, ...httpPolicyChecks } = policyChecks;
+const httpChecks = {
+  ...httpPolicyChecks,
+  scope: functionOr((value) => (value === "shared" ? undefined : '"shared"')),
+  header: or(headerName, listOf(headerName, "a list of them")),
+  keyFormat: (value) =>
+    ["any", "urlsafe", "uuid", "uuidv4"].includes(value as string) || value instanceof RegExp || !onlyFunction(value)
+      ? undefined
+      : '"any", "urlsafe", "uuid", "uuidv4", a RegExp or a function',
+  maxKeyLength: count,
+  key: (value) => ((value as DerivedKey<unknown> | null)?.derive ? undefined : "made by derivedKey(...)"),
+  required: flag,
+  methods: listOf(text, "a list of HTTP methods"),
+  fingerprint: functionOr(no),
+  keep: onlyFunction,
+  keepHeaders: onlyFunction,
+  replay: anObject,
+  transformReplay: onlyFunction,
+  ttlHeader: or(flag, anObject),
+  statuses: anObject,
+  problem: onlyFunction,
+  maxBodyBytes: count,
+} satisfies Record<keyof HttpOptions<unknown>, Check>;
+
+const replayChecks = {
+  replayedHeader: or(headerName, no),
+  keyHeader: or(headerName, no),
+  originalTimeHeader: or(headerName, no),
+  expiresHeader: or(headerName, no),
+  status,
+} satisfies Record<keyof ReplayOptions, Check>;
+
+/**
+ * Options in, complete options out. What a later layer sets, replaces what an earlier one set (`replay` and `statuses`
+ * member by member).
+ * @param where - names the function in errors, as users write it.
+ */
+export function resolveHttpOptions<Request>(
+  where: string,
+  layers: readonly HttpOptions<Request>[],
+): ResolvedHttpOptions<Request> {
+  const given: HttpOptions<Request> = {};
+  for (const layer of layers) {
+    checkOptions(where, layer, httpChecks);
+    if (layer.replay) checkOptions(`${where}: replay`, layer.replay, replayChecks);
+    for (const value of Object.values(layer.statuses ?? {}))
+      if (value !== undefined && status(value)) throw new InvalidOptionError(`${where}: statuses must be 200 to 599`);
+    const replay = { ...given.replay, ...present(layer.replay ?? {}) };
+    const statuses = { ...given.statuses, ...present(layer.statuses ?? {}) };
+    Object.assign(given, present(layer), { replay, statuses });
+  }
+  const { scope, header = "Idempotency-Key", keyFormat = "any", maxKeyLength = 255, key, required = false } = given;
+  const { methods = ["POST", "PATCH"], fingerprint, keep = keepSuccess, keepHeaders, replay, transformReplay } = given;
+  const { ttlHeader, statuses = {}, problem, maxBodyBytes = 1_048_576 } = given;
+  if (scope === undefined) {
+    throw new InvalidOptionError(
+      `${where}: scope is required: a function that says whose key it is, such as (request) => request.user.id, or "shared" if all callers share their keys`,
+    );
+  }
+  if (scope === "shared" && key && !key.hasContext) {
+    throw new InvalidOptionError(
+      `${where}: derivedKey with scope "shared" would give every caller's equal payload one key; give derivedKey a context, or a scope`,
+    );
+  }
+  const keyHeaders = typeof header === "string" ? [header] : header;
+  return {
+    scope,
+    headers: keyHeaders.map((name) => name.toLowerCase()),
+    keyFormat,
+    maxKeyLength,
+    key,
+    required,
+    methods: new Set(methods.map((method) => method.toUpperCase())),
+    fingerprint,
+    keep,
+    keepHeaders,
+    replay: {
+      replayedHeader: replay?.replayedHeader ?? "Idempotent-Replayed",
+      keyHeader: replay?.keyHeader ?? keyHeaders[0] ?? false,
+      originalTimeHeader: replay?.originalTimeHeader ?? "X-Original-Request-Time",
+      expiresHeader: replay?.expiresHeader ?? "X-Idempotent-Expires",
+      status: replay?.status,
+    },
+    transformReplay,
+    ttlHeader: ttlHeader ? resolveTtlHeader(where, ttlHeader === true ? {} : ttlHeader) : undefined,
+    statuses,
+    problem,
+    maxBodyBytes,
+    policy: Object.fromEntries(Object.entries(given).filter(([name]) => name in httpPolicyChecks)),
+  };
+}
+
+function resolveTtlHeader(where: string, options: TtlHeaderOptions) {
+  checkOptions(`${where}: ttlHeader`, options, { name: headerName, minMs: durationMs, maxMs: durationMs });
+  const { name = "X-Idempotency-TTL", minMs = 1_000, maxMs = 7 * 24 * 3_600_000 } = options;
+  if (minMs > maxMs) throw new InvalidOptionError(`${where}: ttlHeader: minMs must not be more than maxMs`);
+  return { name: name.toLowerCase(), minMs, maxMs };
+}
+
+/** Without what is undefined: that means absent, not "back to the default". */
+function present(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,279 @@
+import { memoryStore } from "@onceward/store-memory";
+import { afterEach, describe, expect, it } from "vitest";
+import {
+  derivedKey,
+  type HeaderList,
+  type HttpDecision,
+  type HttpOptions,
+  type HttpRequestView,
+  type HttpResponse,
+  httpGuard,
+  keepAll,
+  keepDeterministic,
+  keepSuccess,
+  type Onceward,
+  onceward,
+} from "../../src/index.ts";
+
+interface Asked {
+  readonly method?: string;
+  readonly path?: string;
+  readonly query?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+  readonly user?: string;
+  readonly before?: HeaderList;
+  readonly signal?: AbortSignal;
+}
+
+const opened: Onceward[] = [];
+afterEach(async () => void (await Promise.all(opened.splice(0).map((once) => once.close()))));
+
+function setUp(options: HttpOptions<Asked> = {}) {
+  const once = onceward({ store: memoryStore() });
+  opened.push(once);
+  const guard = httpGuard<Asked>(once, "idempotency", { scope: "shared" }, options);
+  const enter = (asked: Asked) =>
+    guard.enter({
+      request: asked,
+      identity: asked,
+      method: asked.method ?? "POST",
+      path: () => asked.path ?? "/orders",
+      query: () => asked.query ?? "",
+      header: (name) => (asked.headers?.[name] === undefined ? [] : [asked.headers[name]]),
+      body: () => ({ kind: "parsed", value: asked.body ?? {} }),
+      responseHeaders: () => asked.before ?? [],
+      signal: asked.signal,
+    } satisfies HttpRequestView<Asked>);
+  return { once, guard, enter };
+}
+
+const keyed = (more: Asked = {}): Asked => ({
+  ...more,
+  headers: { "content-type": "application/json", "idempotency-key": "k", ...more.headers },
+});
+
+async function finish(decision: HttpDecision | undefined, status = 201, headers: HeaderList = [], body = "done") {
+  if (decision?.kind !== "run") throw new Error(`expected to run, not ${JSON.stringify(decision)}`);
+  decision.recording.write(new TextEncoder().encode(body));
+  return decision.recording.finish(status, headers);
+}
+
+function answer(decision: HttpDecision | undefined): HttpResponse {
+  if (decision?.kind !== "answer") throw new Error(`expected an answer, not ${decision?.kind}`);
+  return decision.response;
+}
+
+const header = (response: HttpResponse, name: string) =>
+  response.headers.filter(([other]) => other.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
+const problem = (response: HttpResponse) =>
+  JSON.parse(new TextDecoder().decode(response.body)) as Record<string, unknown>;
+
+describe("httpGuard", () => {
+  it("leaves requests alone that nothing protects", () => {
+    const { enter } = setUp();
+    expect(enter({ method: "GET", headers: { "idempotency-key": "k" } })).toBeUndefined();
+    expect(enter({})).toBeUndefined();
+  });
+
+  it("replays status, headers and bytes, marked as a replay", async () => {
+    const { enter } = setUp();
+    const headers: HeaderList = [
+      ["X-A", "1"],
+      ["Link", "<a>"],
+      ["Link", "<b>"],
+      ["Set-Cookie", "secret=1"],
+      ["X-Before", "now"],
+      ["X-Changed", "by handler"],
+    ];
+    const before: HeaderList = [
+      ["X-Before", "now"],
+      ["X-Changed", "before"],
+    ];
+    await finish(await enter(keyed({ before })), 201, headers, "\0bytes");
+    const replay = answer(await enter(keyed({ headers: { "idempotency-key": '"k"' } })));
+    expect(replay.status).toBe(201);
+    expect(new TextDecoder().decode(replay.body)).toBe("\0bytes");
+    expect(header(replay, "link")).toEqual(["<a>", "<b>"]);
+    expect(header(replay, "x-changed")).toEqual(["by handler"]);
+    expect(header(replay, "x-before")).toEqual([]);
+    expect(header(replay, "set-cookie")).toEqual([]);
+    expect(header(replay, "idempotent-replayed")).toEqual(["true"]);
+    expect(header(replay, "idempotency-key")).toEqual(['"k"']);
+    expect(header(replay, "x-original-request-time")[0]).toMatch(/^\d{4}-.*Z$/);
+    expect(header(replay, "x-idempotent-expires")[0]).toMatch(/^\d{4}-.*Z$/);
+  });
+
+  it("says which cookie was dropped, unless keepHeaders keeps it", async () => {
+    const { once, enter } = setUp();
+    const dropped: string[] = [];
+    once.on("header-dropped", (event) => void dropped.push(event.header));
+    await finish(await enter(keyed()), 200, [["Set-Cookie", "a=1"]]);
+    expect(dropped).toEqual(["set-cookie"]);
+    const lax = setUp({ keepHeaders: (name, byDefault) => byDefault || name === "set-cookie" });
+    await finish(await lax.enter(keyed()), 200, [["Set-Cookie", "a=1"]]);
+    expect(header(answer(await lax.enter(keyed())), "set-cookie")).toEqual(["a=1"]);
+  });
+
+  it("tells operations apart by method, path and scope, and conflicts on query and body", async () => {
+    const { enter } = setUp({ scope: (asked) => asked.user ?? "anonymous" });
+    await finish(await enter(keyed()));
+    for (const other of [{ method: "PATCH" }, { path: "/refunds" }, { user: "bob" }])
+      await finish(await enter(keyed(other)));
+    for (const other of [{ query: "a=1" }, { body: { a: 1 } }]) {
+      const response = answer(await enter(keyed(other)));
+      expect(response.status).toBe(422);
+      expect(header(response, "content-type")).toEqual(["application/problem+json"]);
+      expect(problem(response)).toMatchObject({ status: 422, code: "ERR_KEY_REUSED", retryable: false });
+    }
+  });
+
+  it("releases what is not kept", async () => {
+    const { enter } = setUp();
+    await finish(await enter(keyed()), 500);
+    await finish(await enter(keyed()), 404);
+    await finish(await enter(keyed()), 302);
+    expect(answer(await enter(keyed())).status).toBe(302);
+  });
+
+  it("has presets of what is kept", () => {
+    expect([200, 302, 400, 409, 429, 500].map(keepSuccess)).toEqual([true, true, false, false, false, false]);
+    expect([200, 302, 400, 409, 429, 500].map(keepDeterministic)).toEqual([true, true, true, true, false, false]);
+    expect(keepAll(500)).toBe(true);
+  });
+
+  it("lets the next attempt run after a failure and after a destroyed response", async () => {
+    const { enter } = setUp();
+    const first = await enter(keyed());
+    if (first?.kind === "run") await first.recording.fail();
+    const second = await enter(keyed());
+    if (second?.kind === "run") await second.recording.abandon();
+    const third = await enter(keyed());
+    expect(third?.kind === "run" && third.context.attempt).toBe(2);
+    await finish(third);
+  });
+
+  it("keeps a marker for a response over the limit", async () => {
+    const { enter } = setUp({ maxOutcomeBytes: 10 });
+    await finish(await enter(keyed()), 200, [], "more than ten bytes");
+    const response = answer(await enter(keyed()));
+    expect(response.status).toBe(507);
+    expect(header(response, "retry-after")).toEqual([]);
+  });
+
+  it("asks for a key where one is required, and for a good one always", async () => {
+    const { enter } = setUp({ required: true });
+    expect(problem(answer(await enter({})))).toMatchObject({ status: 400, code: "ERR_KEY_MISSING" });
+    expect(problem(answer(await enter(keyed({ headers: { "idempotency-key": "a,b" } }))))).toMatchObject({
+      status: 400,
+      code: "ERR_KEY_INVALID",
+    });
+  });
+
+  it("says when to try again", async () => {
+    const { enter } = setUp({ waitMs: 0 });
+    const running = await enter(keyed());
+    const response = answer(await enter(keyed()));
+    expect(response.status).toBe(409);
+    expect(header(response, "retry-after")[0]).toMatch(/^[1-9]\d*$/);
+    await finish(running);
+  });
+
+  it("changes statuses and bodies of errors", async () => {
+    const { enter } = setUp({
+      required: true,
+      statuses: { ERR_KEY_MISSING: 428 },
+      problem: (error) => ({ headers: [["X-Code", error.code]], body: { error: error.code } }),
+    });
+    const response = answer(await enter({}));
+    expect(response.status).toBe(428);
+    expect(problem(response)).toEqual({ error: "ERR_KEY_MISSING" });
+    expect(header(response, "content-type")).toEqual(["application/json"]);
+    expect(header(response, "x-code")).toEqual(["ERR_KEY_MISSING"]);
+  });
+
+  it("changes replays", async () => {
+    const { enter } = setUp({
+      replay: { status: 200, replayedHeader: "X-Idempotency-Cached", keyHeader: false, expiresHeader: false },
+      transformReplay: (response, { key }) => ({ ...response, body: new TextEncoder().encode(`again ${key}`) }),
+    });
+    await finish(await enter(keyed()));
+    const replay = answer(await enter(keyed()));
+    expect([replay.status, new TextDecoder().decode(replay.body)]).toEqual([200, "again k"]);
+    expect(header(replay, "x-idempotency-cached")).toEqual(["true"]);
+    expect(header(replay, "idempotency-key")).toEqual([]);
+  });
+
+  it("lets a request choose its TTL within bounds, when that is on", async () => {
+    const { once, enter } = setUp({ ttlHeader: { minMs: 10, maxMs: 5_000 } });
+    for (const bad of ["9", "5001", "1e3", "-1", ""])
+      expect(answer(await enter(keyed({ headers: { "x-idempotency-ttl": bad } }))).status).toBe(400);
+    const startedAt = Date.now();
+    await finish(await enter(keyed({ headers: { "x-idempotency-ttl": "5000" } })));
+    const record = await once.find({ operation: "POST /orders", scope: "shared", key: "k" });
+    expect((record?.expiresAt ?? 0) - startedAt).toBeLessThan(3_600_000);
+  });
+
+  it("finds the record of a former scope", async () => {
+    const { enter } = setUp({
+      scope: ({ user }) => (user ? { current: user, former: ["visitor"] } : "visitor"),
+    });
+    await finish(await enter(keyed()));
+    expect(answer(await enter(keyed({ user: "alice" }))).status).toBe(201);
+  });
+
+  it("treats a scope that is nothing as an error, not as a shared one", async () => {
+    const { enter } = setUp({ scope: () => undefined as never });
+    await expect(enter(keyed())).rejects.toMatchObject({ code: "ERR_INVALID_OPTION" });
+  });
+
+  it("derives a key from context and payload; a header wins", async () => {
+    const { enter } = setUp({
+      key: derivedKey<Asked>({ context: ({ user = "" }) => user, fields: ["email"] }),
+      fingerprint: false,
+    });
+    const type = { "content-type": "application/json" };
+    await finish(await enter({ headers: type, body: { email: "a", at: 1 } }));
+    expect(answer(await enter({ headers: type, body: { email: "a", at: 2 } })).status).toBe(201);
+    await finish(await enter({ headers: type, body: { email: "b" } }));
+    await finish(await enter({ headers: type, body: { email: "a" }, user: "bob" }));
+    await finish(await enter(keyed({ body: { email: "a" } })));
+  });
+
+  it("refuses to protect a request twice", async () => {
+    const { enter } = setUp();
+    const request = keyed();
+    const first = await enter(request);
+    await expect(enter(request)).rejects.toMatchObject({ code: "ERR_INVALID_OPTION" });
+    await finish(first);
+  });
+
+  it("stops waiting when the client has gone", async () => {
+    const { enter } = setUp();
+    const running = await enter(keyed());
+    const gone = new AbortController();
+    const waiting = enter(keyed({ signal: gone.signal }));
+    gone.abort();
+    expect((await waiting)?.kind).toBe("gone");
+    await finish(running);
+  });
+
+  it.each<[HttpOptions<Asked>, RegExp]>([
+    [{ scope: "public" as never }, /scope must be/],
+    [{ header: "a b" }, /header must be/],
+    [{ methods: [] }, /methods must be/],
+    [{ keyFormat: "guid" as never }, /keyFormat must be/],
+    [{ replay: { status: 99 } }, /status must be/],
+    [{ statuses: { ERR_KEY_MISSING: 99 } }, /statuses must be/],
+    [{ ttlHeader: { minMs: 2, maxMs: 1 } }, /minMs/],
+    [{ key: derivedKey() }, /context/],
+    [{ unknown: 1 } as never, /no option "unknown"/],
+  ])("checks options %#", (options, message) => expect(() => setUp(options)).toThrow(message));
+
+  it("requires a scope, and an Onceward", () => {
+    const once = onceward({ store: memoryStore() });
+    opened.push(once);
+    expect(() => httpGuard(once, "idempotency", {})).toThrow(/scope is required/);
+    expect(() => httpGuard({} as Onceward, "idempotency", { scope: "shared" })).toThrow(/onceward/);
+  });
+});
