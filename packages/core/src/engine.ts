@@ -136,6 +136,10 @@ export class Engine {
       this.emit(operation, { type: "store-error", call: "claim", error });
       if (!policy.failOpen || !isOncewardError(error, "ERR_STORE_UNAVAILABLE"))
         return this.#fail(operation, flight, error);
+      if (signal?.aborted || this.#closing) {
+        this.#land(operation, flight, { kind: "again" });
+        return undefined;
+      }
       this.emit(operation, { type: "failed-open", error });
       return this.#run(caller, flight, { request, sentAt, claim: undefined });
     }
@@ -162,6 +166,10 @@ export class Engine {
         if (!this.#fits(caller, claim.fingerprint) || policy.waitMs === 0) {
           this.#land(operation, flight, { kind: "again" });
           throw this.#fits(caller, claim.fingerprint) ? inProgress(claim.leaseRemainingMs) : this.#conflict(operation);
+        }
+        if (signal?.aborted) {
+          this.#land(operation, flight, { kind: "again" });
+          return undefined;
         }
         flight.identify(claim.fingerprint);
         this.#awaitRunner(caller, flight, claim);
