@@ -16,6 +16,7 @@ export default defineConfig({
       include: ["packages/core/src/**", "packages/store-memory/src/**"],
       exclude: ["**/generated/**"],
       reporter: ["text", "html"],
+      reportOnFailure: true,
       thresholds: {
         "packages/core/src/**": { branches: 100 },
         "packages/store-memory/src/**": { branches: 100 },
