@@ -89,16 +89,22 @@ export function serialize(value: unknown, order: KeyOrder = "own"): string {
       if (prototype === null) return tag("null-prototype", object);
       return Object.hasOwn(object, "$") ? tag("object", object) : object;
     }
-    if (!ArrayBuffer.isView(value) && Reflect.ownKeys(value).length > 0) throw refuse("A built-in with own properties");
-    if (prototype === Date.prototype) return tag("Date", String((value as Date).getTime()));
-    if (prototype === Map.prototype) return tag("Map", [...(value as Map<unknown, unknown>)].map(memberToWire));
-    if (prototype === Set.prototype) return tag("Set", [...(value as Set<unknown>)].map(memberToWire));
-    if (prototype === ArrayBuffer.prototype) return tag("ArrayBuffer", toBase64(new Uint8Array(value as ArrayBuffer)));
+    if (prototype === Date.prototype) return bare(value, "Date", String((value as Date).getTime()));
+    if (prototype === Map.prototype) return bare(value, "Map", [...(value as Map<unknown, unknown>)].map(memberToWire));
+    if (prototype === Set.prototype) return bare(value, "Set", [...(value as Set<unknown>)].map(memberToWire));
+    if (prototype === ArrayBuffer.prototype)
+      return bare(value, "ArrayBuffer", toBase64(new Uint8Array(value as ArrayBuffer)));
     const name = (prototype as { constructor?: { name?: string } }).constructor?.name || "an unnamed class";
     if (ArrayBuffer.isView(value) && (name === "Buffer" || Object.hasOwn(typedArrays, name))) {
       return tag(name, toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)));
     }
     throw refuse(`An instance of ${name}`);
+  }
+
+  /** Properties that somebody put on a built-in would be lost. */
+  function bare(value: object, name: string, content: unknown): unknown {
+    if (Reflect.ownKeys(value).length > 0) throw refuse(`A ${name} with properties of its own`);
+    return tag(name, content);
   }
 
   return JSON.stringify(toWire(value));
