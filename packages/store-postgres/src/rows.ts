@@ -1,51 +1,29 @@
 import type { ClaimResult, StoredRecord } from "@onceward/core";
 
-/** Reads the row that claim.sql returns. */
-export function decodeClaim(row: readonly unknown[]): ClaimResult {
-  const [
-    state,
-    fence,
-    attempt,
-    takenOver,
-    stepNames,
-    stepResults,
-    fingerprint,
-    leaseMs,
-    completedAt,
-    expiresAt,
-    outcome,
-  ] = row;
+/** Reads the row that claim.sql returns; its first column is a list of words, of which none has a space. */
+export function decodeClaim([head, outcome, stepNames, stepResults]: readonly unknown[]): ClaimResult {
+  const [state, first = "", second, third] = (head as string).split(" ");
   switch (state) {
     case "claimed":
       return {
         state,
-        fence: Number(fence),
-        attempt: Number(attempt),
-        takenOver: takenOver === true,
-        ...stepsOf(stepNames as string[], stepResults as Uint8Array[]),
+        fence: Number(first),
+        attempt: Number(second),
+        takenOver: third === "t",
+        ...stepsOf(stepNames as string[] | null, stepResults as Uint8Array[]),
       };
     case "completed":
       return {
         state,
-        fingerprint: fingerprint as string,
+        fingerprint: first,
         outcome: bytesOf(outcome as Uint8Array),
-        completedAt: pointInTime(completedAt),
-        expiresAt: pointInTime(expiresAt),
+        completedAt: pointInTime(second),
+        expiresAt: pointInTime(third),
       };
     case "running":
-      return {
-        state,
-        fingerprint: fingerprint as string,
-        fence: Number(fence),
-        leaseRemainingMs: Math.ceil(Number(leaseMs)),
-      };
+      return { state, fingerprint: first, fence: Number(second), leaseRemainingMs: Math.ceil(Number(third)) };
     default:
-      return {
-        state: "abandoned",
-        fingerprint: fingerprint as string,
-        fence: Number(fence),
-        attempt: Number(attempt),
-      };
+      return { state: "abandoned", fingerprint: first, fence: Number(second), attempt: Number(third) };
   }
 }
 
@@ -93,8 +71,8 @@ export const escapeText = (text: string) =>
 const unescapeText = (text: string) =>
   text.replace(/\\u([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
-function stepsOf(names: readonly string[], results: readonly Uint8Array[]): { steps?: Map<string, Uint8Array> } {
-  if (names.length === 0) return {};
+function stepsOf(names: readonly string[] | null, results: readonly Uint8Array[]): { steps?: Map<string, Uint8Array> } {
+  if (names === null || names.length === 0) return {};
   return { steps: new Map(names.map((name, index) => [unescapeText(name), bytesOf(results[index]!)])) };
 }
 

@@ -20,10 +20,10 @@ export interface StoreSql {
 const STATE = `CASE WHEN r.completed_at IS NOT NULL THEN 'completed'
   WHEN r.lease_until > statement_timestamp() THEN 'running' ELSE 'abandoned' END`;
 const RECORD = `r.fence, r.id, ${STATE}, r.fingerprint, r.token, r.attempt, r.label,
-  extract(epoch FROM r.claimed_at) * 1000, extract(epoch FROM r.lease_until - statement_timestamp()) * 1000,
-  extract(epoch FROM r.expires_at) * 1000, r.step_names, extract(epoch FROM r.completed_at) * 1000`;
+  date_part('epoch', r.claimed_at) * 1000, date_part('epoch', r.lease_until - statement_timestamp()) * 1000,
+  date_part('epoch', r.expires_at) * 1000, r.step_names, date_part('epoch', r.completed_at) * 1000`;
 const ARCHIVED_COLUMNS =
-  "expires_at, claimed_at, completed_at, fence, attempt, id, fingerprint, label, step_names, step_results, outcome";
+  "expires_at, claimed_at, completed_at, fence, attempt, id, owner, fingerprint, label, step_names, step_results, outcome";
 
 /** The store's statements, with its names filled in. */
 export function storeSql(options: SqlOptions): StoreSql {
@@ -90,10 +90,8 @@ export function knownVersions(): ReadonlyMap<string, number> {
 
 function placeholders({ schema, table, archive, rls }: SqlOptions): Record<string, string> {
   const qualified = (name: string) => `${quote(schema)}.${quote(name)}`;
-  const owner = typeof rls === "object" ? `nullif(current_setting('${rls.setting}', true), '')` : "current_user::text";
-  // Row-level security hides what isn't ours; said again for roles that it doesn't bind, such as superusers.
-  const own = rls ? ` AND r.owner = ${owner}` : "";
-  const archiveColumns = rls ? `${ARCHIVED_COLUMNS}, owner` : ARCHIVED_COLUMNS;
+  // Nobody without the setting: then it is NULL, which equals nothing and can't be inserted.
+  const setting = typeof rls === "object" && `nullif(current_setting('${rls.setting}', true), '')`;
   return {
     schema: quote(schema),
     table: qualified(table),
@@ -103,20 +101,23 @@ function placeholders({ schema, table, archive, rls }: SqlOptions): Record<strin
     primaryKey: quote(`${table}_pkey`),
     sweepIndex: quote(`${table}_sweep`),
     channel: `onceward_${hash(qualified(table))}`,
-    key: rls ? "id, owner" : "id",
-    owner,
-    own,
+    take: qualified(`${table}_take_v1`),
+    // Said in each statement too, for roles that row-level security doesn't bind, such as superusers.
+    owner: setting || (rls ? "current_user::text" : "''::text"),
     state: STATE,
     record: RECORD,
-    archived: archive === undefined ? "" : fill(statements.archive, { archive: qualified(archive), archiveColumns }),
+    archiveColumns: ARCHIVED_COLUMNS,
+    archived: archive === undefined ? "" : statements.archive,
   };
 }
 
 const quote = (name: string) => `"${name}"`;
 
-/** Names were checked by options.ts: none has a quote. */
-const fill = (sql: string, names: Readonly<Record<string, string>>) =>
-  sql.replace(/\{\{(\w+)\}\}/g, (placeholder, name: string) => names[name] ?? placeholder);
+/** Names were checked by options.ts: none has a quote. What is filled in may have placeholders of its own. */
+function fill(sql: string, names: Readonly<Record<string, string>>): string {
+  const filled = sql.replace(/\{\{(\w+)\}\}/g, (placeholder, name: string) => names[name] ?? placeholder);
+  return filled === sql ? sql : fill(filled, names);
+}
 
 /** FNV-1a. It only keeps names apart that are similar by nature. */
 function hash(text: string): string {

@@ -8,6 +8,7 @@ CREATE TABLE {{archive}} (
   fence bigint NOT NULL,
   attempt integer NOT NULL,
   id text COLLATE "C" NOT NULL,
+  owner text COLLATE "C" NOT NULL,
   fingerprint text COLLATE "C" NOT NULL,
   label text COLLATE "C",
   step_names text[] COLLATE "C" NOT NULL,

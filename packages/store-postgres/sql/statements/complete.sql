@@ -12,5 +12,5 @@ UPDATE {{table}} r SET
   completed_at = coalesce(r.completed_at, statement_timestamp()),
   step_names = '{}',
   step_results = '{}'
-WHERE r.id = $1{{own}} AND r.token = $2 AND r.expires_at > statement_timestamp()
+WHERE r.id = $1 AND r.owner = {{owner}} AND r.token = $2 AND r.expires_at > statement_timestamp()
 RETURNING CASE WHEN r.watched THEN pg_notify('{{channel}}', r.id) END

@@ -2,7 +2,7 @@
 -- row of its own, without a fence). Whatever the filter, the work is bounded. No row: that was all.
 -- $1 id after which the page begins, $2 rows to look at, $3 state or NULL
 WITH page AS MATERIALIZED (
-  SELECT r.* FROM {{table}} r WHERE r.id > $1{{own}} ORDER BY r.id LIMIT $2::int
+  SELECT r.* FROM {{table}} r WHERE r.id > $1 AND r.owner = {{owner}} ORDER BY r.id LIMIT $2::int
 )
 SELECT {{record}}
 FROM page r

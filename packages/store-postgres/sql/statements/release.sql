@@ -7,5 +7,5 @@ UPDATE {{table}} r SET
     + CASE WHEN cardinality(r.step_names) = 0 THEN 0 ELSE r.retain_ms END * interval '1 millisecond',
   sweep_after = statement_timestamp()
     + CASE WHEN cardinality(r.step_names) = 0 THEN 0 ELSE r.retain_ms END * interval '1 millisecond'
-WHERE r.id = $1{{own}} AND r.token = $2 AND r.completed_at IS NULL AND r.expires_at > statement_timestamp()
+WHERE r.id = $1 AND r.owner = {{owner}} AND r.token = $2 AND r.completed_at IS NULL AND r.expires_at > statement_timestamp()
 RETURNING CASE WHEN r.watched THEN pg_notify('{{channel}}', r.id) END

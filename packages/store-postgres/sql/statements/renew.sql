@@ -8,5 +8,5 @@ UPDATE {{table}} r SET
       BETWEEN r.sweep_after AND r.sweep_after + interval '1 minute'
     THEN r.sweep_after
     ELSE statement_timestamp() + greatest($3::float8, r.retain_ms) * interval '1 millisecond' END
-WHERE r.id = $1{{own}} AND r.token = $2 AND r.completed_at IS NULL AND r.expires_at > statement_timestamp()
+WHERE r.id = $1 AND r.owner = {{owner}} AND r.token = $2 AND r.completed_at IS NULL AND r.expires_at > statement_timestamp()
 RETURNING r.fence

@@ -7,5 +7,5 @@ UPDATE {{table}} r SET
     THEN array_append(r.step_results[:array_position(r.step_names, $3::text) - 1], $4::bytea)
       || r.step_results[array_position(r.step_names, $3::text) + 1:]
     ELSE array_append(r.step_results, $4::bytea) END
-WHERE r.id = $1{{own}} AND r.token = $2 AND r.completed_at IS NULL AND r.expires_at > statement_timestamp()
+WHERE r.id = $1 AND r.owner = {{owner}} AND r.token = $2 AND r.completed_at IS NULL AND r.expires_at > statement_timestamp()
 RETURNING r.fence
