@@ -27,10 +27,12 @@ export const outages: Group = (declare, suite) => {
       await during(async () => {
         // A watch may resolve as well: it promises nothing but that the caller should look again.
         const { watch, ...calls } = everyCall(store, id, token);
-        for (const [name, call] of Object.entries(calls)) {
+        const ended = Object.entries(calls).map(async ([name, call]) => {
           const code = await within(`${name} without a server`, codeOf(call()), patienceMs);
-          expect(code, `${name} without a server`).toBe("ERR_STORE_UNAVAILABLE");
-        }
+          return `${name}: ${code}`;
+        });
+        const expected = Object.keys(calls).map((name) => `${name}: ERR_STORE_UNAVAILABLE`);
+        expect(await Promise.all(ended)).toEqual(expected);
       });
     },
   );
