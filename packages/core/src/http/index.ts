@@ -1,3 +1,4 @@
+export { concatBytes } from "../hash.ts";
 export type { ComparableBody, HttpBody } from "./body.ts";
 export { type DerivedKey, type DerivedKeyOptions, derivedKey } from "./derived-key.ts";
 export { type HttpDecision, type HttpGuard, type HttpRequestView, httpGuard } from "./guard.ts";

@@ -1,0 +1,69 @@
+import type { IncomingMessage } from "node:http";
+import { BodyTooLargeError, type HttpBody } from "@onceward/core";
+
+/** What parsers leave on a request. */
+interface ParsedRequest extends IncomingMessage {
+  body?: unknown;
+  /** Set by body-parser when it has parsed: in Express 4 an unparsed body looks like `{}`. */
+  _body?: boolean;
+}
+
+/** The body as a parser left it; without a parser it is read here, and put back for whoever reads it next. */
+export function bodyOf(req: ParsedRequest, maxBytes: number): HttpBody | Promise<HttpBody> {
+  const declared = req.headers["transfer-encoding"] !== undefined || Number(req.headers["content-length"] ?? 0) > 0;
+  if (!declared) return { kind: "none" };
+  if (req._body) return { kind: "parsed", value: req.body };
+  if (!req.readableDidRead && !req.readableEnded && !req.destroyed) return readAndPutBack(req, maxBytes);
+  // Express 5 leaves no sign of its parsers, and `{}` is a fine body; elsewhere it is what Express 4 shows for none.
+  const parsable = /[/+]json\b|x-www-form-urlencoded/i.test(req.headers["content-type"] ?? "");
+  if (req.body !== undefined && (parsable || !isEmptyObject(req.body))) return { kind: "parsed", value: req.body };
+  return {
+    kind: "unseen",
+    remedy: "something has read the body and left no req.body; put idempotency after a body parser, or before any",
+  };
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+function readAndPutBack(req: IncomingMessage, maxBytes: number): Promise<HttpBody> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void) => {
+      req.removeListener("readable", onReadable);
+      req.removeListener("end", finish);
+      req.removeListener("error", fail);
+      req.removeListener("close", onClose);
+      // Streams leave the paused mode one tick after their last "readable" listener.
+      setImmediate(settle);
+    };
+    const fail = (error: Error) => end(() => reject(error));
+    const onClose = () => fail(new Error("The client went away while it sent the body"));
+    const finish = () => {
+      const bytes = Buffer.concat(chunks);
+      if (bytes.byteLength > 0 && !req.readableEnded) req.unshift(bytes);
+      end(() => resolve({ kind: "bytes", bytes }));
+    };
+    const onReadable = () => {
+      // Exactly what is there: asking for more at the end would end the stream, and nothing could be put back.
+      while (req.readableLength > 0) {
+        const chunk = req.read(req.readableLength) as Buffer | null;
+        if (chunk === null) break;
+        chunks.push(chunk);
+        size += chunk.byteLength;
+        if (size > maxBytes) {
+          req.resume();
+          fail(new BodyTooLargeError(`The request's body has more than ${maxBytes} bytes (maxBodyBytes)`));
+          return;
+        }
+      }
+      if (req.complete) finish();
+    };
+    req.on("readable", onReadable);
+    req.on("end", finish);
+    req.on("error", fail);
+    req.on("close", onClose);
+  });
+}

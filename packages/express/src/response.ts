@@ -1,0 +1,153 @@
+import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { groupHeaders, type HeaderList, type HttpRecording, type HttpResponse } from "@onceward/core";
+
+/** The headers that are on the response, as lines. */
+export function headersOf(res: ServerResponse): HeaderList {
+  return rawHeaderNames(res).flatMap((name) => linesOf(name, res.getHeader(name)));
+}
+
+/** As they were written, which Node's types don't know of a response. */
+const rawHeaderNames = (res: ServerResponse): readonly string[] =>
+  (res as ServerResponse & { getRawHeaderNames(): string[] }).getRawHeaderNames();
+
+function linesOf(name: string, value: OutgoingHttpHeader | undefined): HeaderList {
+  if (value === undefined) return [];
+  return (Array.isArray(value) ? value : [value]).map((line) => [name, String(line)] as const);
+}
+
+/** Puts headers on the response, in the place of those of the same name. */
+function setHeaders(res: ServerResponse, headers: HeaderList): void {
+  for (const { name, values } of groupHeaders(headers).values())
+    res.setHeader(name, values.length === 1 ? (values[0] as string) : values);
+}
+
+const nullBodyStatuses = new Set([204, 205, 304]);
+
+/** Sends core's answer. */
+export function send(res: ServerResponse, { status, headers, body }: HttpResponse): void {
+  res.statusCode = status;
+  setHeaders(res, headers);
+  if (nullBodyStatuses.has(status)) {
+    res.end();
+    return;
+  }
+  res.setHeader("Content-Length", body.byteLength);
+  res.end(body);
+}
+
+type Done = (error?: Error | null) => void;
+
+/**
+ * Records what goes through `write` and `end`, however the handler gets there. Bytes flow; only the end waits for the
+ * recording. When the client goes away, writing goes on into the recording alone, so that pipes reach their end.
+ */
+export function record(res: ServerResponse, recording: HttpRecording): void {
+  const original = { write: res.write, end: res.end, writeHead: res.writeHead, destroy: res.destroy, emit: res.emit };
+  let head: { status: number; headers: HeaderList } | undefined;
+  let clientGone = false;
+  let heldClose: unknown[] | undefined;
+
+  const takeHead = () => {
+    head ??= { status: res.statusCode, headers: headersOf(res) };
+    return head;
+  };
+
+  res.writeHead = function writeHead(status: number, ...rest: unknown[]) {
+    const reason = typeof rest[0] === "string" ? rest[0] : undefined;
+    const given = (reason === undefined ? rest[0] : rest[1]) as OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined;
+    res.statusCode = status;
+    // Set one by one: Node keeps headers that are given here to itself.
+    if (given && !res.headersSent) setHeaders(res, explicitHeaders(given));
+    takeHead();
+    if (reason !== undefined) res.statusMessage = reason;
+    return original.writeHead.call(res, status) as typeof res;
+  } as typeof res.writeHead;
+
+  res.write = function write(chunk: unknown, ...rest: unknown[]) {
+    const { encoding, done } = argumentsOf(rest);
+    if (recording.ended) return original.write.call(res, chunk, encoding as BufferEncoding, done);
+    recording.write(bytesOf(chunk, encoding));
+    if (!clientGone) return original.write.call(res, chunk, encoding as BufferEncoding, done);
+    takeHead();
+    if (done) process.nextTick(done);
+    return true;
+  } as typeof res.write;
+
+  res.end = function end(...rest: unknown[]) {
+    const chunk = typeof rest[0] === "function" ? undefined : (rest.shift() as unknown);
+    const { encoding, done } = argumentsOf(rest);
+    if (recording.ended) {
+      // Its end is under way.
+      if (done) res.once("finish", done);
+      return res;
+    }
+    if (chunk !== undefined && chunk !== null) recording.write(bytesOf(chunk, encoding));
+    const { status, headers } = takeHead();
+    const unsent = !res.headersSent;
+    pretendEnded(res);
+    void recording.finish(status, headers).then((winner) => {
+      stopPretending(res);
+      restore();
+      if (unsent) {
+        // A handler that goes on after its end must not change what was kept.
+        for (const name of res.getHeaderNames()) res.removeHeader(name);
+        setHeaders(res, headers);
+        res.statusCode = status;
+      }
+      if (heldClose) {
+        original.emit.call(res, "close", ...heldClose);
+        return;
+      }
+      if (winner && unsent) send(res, winner);
+      else if (chunk === undefined || chunk === null) res.end(done);
+      else res.end(chunk, encoding as BufferEncoding, done);
+    });
+    return res;
+  } as typeof res.end;
+
+  res.destroy = function destroy(error?: Error) {
+    if (!clientGone) void recording.abandon();
+    return original.destroy.call(res, error) as typeof res;
+  };
+
+  res.emit = function emit(event: string | symbol, ...args: unknown[]) {
+    if (event !== "close" || (recording.ended && res.writableFinished)) return original.emit.call(res, event, ...args);
+    if (clientGone) return false;
+    clientGone = true;
+    // Told after the response's end: whoever pipes would stop now, and the retry find nothing.
+    if (!recording.ended) heldClose = args;
+    else return original.emit.call(res, event, ...args);
+    original.emit.call(res, "drain");
+    return true;
+  } as typeof res.emit;
+
+  function restore(): void {
+    Object.assign(res, original);
+  }
+}
+
+function explicitHeaders(given: OutgoingHttpHeaders | OutgoingHttpHeader[]): HeaderList {
+  if (!Array.isArray(given)) return Object.entries(given).flatMap(([name, value]) => linesOf(name, value));
+  return given.flatMap((name, index) => (index % 2 ? [] : linesOf(String(name), given[index + 1])));
+}
+
+function argumentsOf(rest: readonly unknown[]): { encoding: string | undefined; done: Done | undefined } {
+  return {
+    encoding: typeof rest[0] === "string" ? rest[0] : undefined,
+    done: rest.find((value) => typeof value === "function") as Done | undefined,
+  };
+}
+
+function bytesOf(chunk: unknown, encoding: string | undefined): Uint8Array {
+  return typeof chunk === "string" ? Buffer.from(chunk, encoding as BufferEncoding) : (chunk as Uint8Array);
+}
+
+/** To the rest of the application the response has ended; error handlers must not begin another. */
+function pretendEnded(res: ServerResponse): void {
+  for (const name of ["headersSent", "writableEnded"])
+    Object.defineProperty(res, name, { configurable: true, value: true });
+}
+
+function stopPretending(res: ServerResponse): void {
+  for (const name of ["headersSent", "writableEnded"]) Reflect.deleteProperty(res, name);
+}

@@ -1,0 +1,4 @@
+declare module "express-4" {
+  import express from "express";
+  export default express;
+}

@@ -1,0 +1,53 @@
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import type { BindingSetup } from "@onceward/testkit";
+import type express from "express";
+import type { NextFunction, Request, RequestHandler, Response } from "express";
+import { idempotency } from "../src/index.ts";
+
+/** A server for the kit on that Express, with these parsers in front. */
+export async function serveExpress(
+  framework: typeof express,
+  parsers: readonly RequestHandler[],
+  { once, options, handle, before }: BindingSetup<Request>,
+) {
+  const handler = (req: Request, res: Response, next: NextFunction) => {
+    handle(req.idempotency)
+      .then(({ status, headers = [], body }) => {
+        res.status(status);
+        const set = new Set<string>();
+        for (const [name, value] of headers) {
+          if (set.has(name)) res.append(name, value);
+          else res.setHeader(name, value);
+          set.add(name);
+        }
+        if (body === undefined) res.end();
+        else if (body instanceof Uint8Array) res.send(Buffer.from(body));
+        else Readable.from(body).pipe(res);
+      })
+      .catch(next);
+  };
+  const app = framework();
+  app.use((_req, res, next) => {
+    for (const [name, value] of before) res.setHeader(name, value);
+    next();
+  });
+  const mounted = framework.Router();
+  mounted.all("/orders", ...parsers, idempotency(once, options), handler);
+  app.use("/mounted", mounted);
+  for (const path of ["/orders", "/refunds"]) app.all(path, ...parsers, idempotency(once, options), handler);
+  app.use((_error: Error, _req: Request, res: Response, _next: NextFunction) => {
+    res.status(500).send("failed");
+  });
+  const server = await new Promise<ReturnType<typeof app.listen>>((resolve) => {
+    const started = app.listen(0, "127.0.0.1", () => resolve(started));
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}

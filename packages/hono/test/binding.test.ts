@@ -1,0 +1,50 @@
+import type { AddressInfo } from "node:net";
+import { serve as serveNode } from "@hono/node-server";
+import { memoryBackend, memoryStore } from "@onceward/store-memory";
+import { testBinding } from "@onceward/testkit";
+import { type Context, Hono } from "hono";
+import { idempotency } from "../src/index.ts";
+
+const backend = memoryBackend();
+
+testBinding<Context>({
+  name: "@onceward/hono on the Node server",
+  createStore: () => memoryStore({ backend }),
+  header: (c, name) => c.req.header(name),
+  async serve({ once, options, handle, before }) {
+    const routes = (app: Hono) => {
+      app.use(async (c, next) => {
+        for (const [name, value] of before) c.header(name, value);
+        await next();
+      });
+      app.use(idempotency(once, options));
+      app.all("/*", async (c) => {
+        const { status, headers = [], body } = await handle(c.get("idempotency"));
+        const set = new Set<string>();
+        for (const [name, value] of headers) {
+          c.header(name, value, { append: set.has(name) });
+          set.add(name);
+        }
+        c.status(status as 200);
+        if (body === undefined) return c.body(null);
+        return c.body((body instanceof Uint8Array ? body : ReadableStream.from(body)) as ReadableStream);
+      });
+      return app;
+    };
+    const app = new Hono();
+    app.route("/mounted", routes(new Hono()));
+    app.route("/", routes(new Hono()));
+    app.onError((_error, c) => c.text("failed", 500));
+    const server = await new Promise<ReturnType<typeof serveNode>>((resolve) => {
+      const started = serveNode({ fetch: app.fetch, port: 0, hostname: "127.0.0.1" }, () => resolve(started));
+    });
+    return {
+      port: (server.address() as AddressInfo).port,
+      close: () =>
+        new Promise<void>((resolve) => {
+          server.close(() => resolve());
+          if ("closeAllConnections" in server) server.closeAllConnections();
+        }),
+    };
+  },
+});
