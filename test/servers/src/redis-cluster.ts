@@ -30,8 +30,8 @@ export interface RedisCluster {
   /**
    * Moves a slot with its keys while clients go on.
    *
-   * @param whileOpen - Runs when the slot is in both places: the keys so far have moved, `from` answers `ASK` for
-   * keys it has no more, and new ones arrive at `to`.
+   * @param whileOpen - Runs when the slot is in both places: ten keys have moved, and `from` serves the others, while
+   * it answers `ASK` for keys it has no more or never had.
    */
   migrateSlot(
     slot: number,
@@ -58,6 +58,7 @@ interface NodeLine {
 }
 
 const SLOTS = 16_384;
+const KEYS_PER_MOVE = 10;
 // How long a node must be silent before the others vote about it: short for quick tests, long for a busy machine.
 const NODE_TIMEOUT_MS = 2_000;
 
@@ -99,18 +100,16 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     );
 
   const migrateSlot: RedisCluster["migrateSlot"] = async (slot, from, to, whileOpen) => {
-    const moveKeys = async () => {
-      for (;;) {
-        const keys = (await from.command("CLUSTER", "GETKEYSINSLOT", slot, 100)) as string[];
-        if (keys.length === 0) return;
-        await from.command("MIGRATE", to.host, to.port, "", 0, 5_000, "KEYS", ...keys);
-      }
+    const moveSome = async () => {
+      const keys = (await from.command("CLUSTER", "GETKEYSINSLOT", slot, KEYS_PER_MOVE)) as string[];
+      if (keys.length > 0) await from.command("MIGRATE", to.host, to.port, "", 0, 5_000, "KEYS", ...keys);
+      return keys.length;
     };
     await to.command("CLUSTER", "SETSLOT", slot, "IMPORTING", from.id);
     await from.command("CLUSTER", "SETSLOT", slot, "MIGRATING", to.id);
-    await moveKeys();
+    await moveSome();
     await whileOpen?.();
-    await moveKeys();
+    while ((await moveSome()) > 0);
     // The new owner first: in the other order, both would turn a request away for a moment.
     await to.command("CLUSTER", "SETSLOT", slot, "NODE", to.id);
     await from.command("CLUSTER", "SETSLOT", slot, "NODE", to.id);

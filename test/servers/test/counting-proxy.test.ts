@@ -108,13 +108,13 @@ describe("a proxy before Redis", () => {
     const order: string[] = [];
     const direct = new Redis(redis.url);
     proxy.delay(200);
-    const slow = client.incr("counter").then(() => order.push("slow"));
+    const slow = client.incr("counter").then((count) => order.push(`slow ${count}`));
     await eventually(async () => (await direct.get("counter")) === "1", { what: "the request arrives at once" });
     order.push("seen by another");
     proxy.delay(0);
-    const next = client.incr("counter").then(() => order.push("next"));
+    const next = client.incr("counter").then((count) => order.push(`next ${count}`));
     await Promise.all([slow, next]);
-    expect(order).toEqual(["seen by another", "slow", "next"]);
+    expect(order).toEqual(["seen by another", "slow 1", "next 2"]);
     direct.disconnect();
   });
 

@@ -4,11 +4,16 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { describe, expect, it } from "vitest";
-import { eventually, startPostgres, startRedis } from "../src/index.ts";
-import { parentOf, processesMentioning, processState } from "./processes.ts";
+import { afterEach, describe, expect, it } from "vitest";
+import { eventually, startRedis } from "../src/index.ts";
+import { parentOf, processesMentioning, processState, sharedMemoryOf } from "./processes.ts";
 
 const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
+
+const children: ChildProcess[] = [];
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill("SIGKILL");
+});
 
 interface Report {
   readonly root: string;
@@ -18,7 +23,8 @@ interface Report {
 async function startServersElsewhere(ending: string): Promise<{ child: ChildProcess; report: Report }> {
   const args = ["--import", "tsx", fixture("start-servers.ts"), ending];
   // A process group of its own, as a terminal would give it: Ctrl-C signals all of it.
-  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"], detached: true });
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "ignore"], detached: true });
+  children.push(child);
   for await (const line of createInterface({ input: child.stdout })) {
     return { child, report: JSON.parse(line) as Report };
   }
@@ -29,6 +35,7 @@ async function expectNothingLeft({ root, pids }: Report): Promise<void> {
   await eventually(() => !existsSync(root), { what: `${root} is removed` });
   expect(pids.filter((pid) => processState(pid) !== undefined)).toEqual([]);
   expect(processesMentioning(root)).toEqual([]);
+  expect(sharedMemoryOf(pids)).toEqual([]);
 }
 
 describe("nothing is left of servers whose test process", () => {
@@ -36,6 +43,7 @@ describe("nothing is left of servers whose test process", () => {
     const { child, report } = await startServersElsewhere("wait");
     expect(report.pids.length).toBeGreaterThan(3);
     expect(report.pids.map(processState)).not.toContain(undefined);
+    expect(sharedMemoryOf(report.pids)).toHaveLength(2);
     process.kill(-(child.pid as number), signal);
     await expectNothingLeft(report);
   });
@@ -65,8 +73,8 @@ describe("nothing is left of servers whose test process", () => {
 });
 
 it("a lost supervisor takes its servers along, and another is started for the next", async () => {
-  const [redis, postgres] = [await startRedis(), await startPostgres()];
-  const report = { root: dirname(redis.dir), pids: [redis.pid as number, postgres.pid as number] };
+  const redis = await startRedis();
+  const report = { root: dirname(redis.dir), pids: [redis.pid as number] };
   process.kill(parentOf(redis.pid as number), "SIGKILL");
   await expectNothingLeft(report);
   await expect(redis.pause()).rejects.toThrow("is not running");

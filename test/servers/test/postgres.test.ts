@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { Client } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { freshDatabase, type PostgresOptions, type PostgresServer, startPostgres } from "../src/index.ts";
-import { processState } from "./processes.ts";
+import { processState, sharedMemoryOf } from "./processes.ts";
 
 const started: PostgresServer[] = [];
 async function start(options?: PostgresOptions): Promise<PostgresServer> {
@@ -79,7 +79,9 @@ describe("a Postgres of one's own", () => {
     await client.connect();
     const { rows } = await client.query("select pid from pg_stat_activity");
     expect(rows.length).toBeGreaterThan(2);
+    const { pid } = postgres;
     await postgres.kill();
+    expect(sharedMemoryOf([pid as number])).toEqual([]);
     expect(rows.map(({ pid }) => processState(pid)).filter(Boolean)).toEqual([]);
     await postgres.restart();
   });

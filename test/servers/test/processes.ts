@@ -34,3 +34,10 @@ export function processesMentioning(text: string): number[] {
       }
     });
 }
+
+/** The System V shared memory segments that these processes made: the one thing of Postgres outside of its folder. */
+export function sharedMemoryOf(pids: readonly number[]): string[] {
+  // key shmid perms size cpid ...
+  const lines = readFileSync("/proc/sysvipc/shm", "latin1").trim().split("\n").slice(1);
+  return lines.filter((line) => pids.includes(Number(line.trim().split(/\s+/)[4])));
+}

@@ -1,6 +1,6 @@
 import { Cluster } from "ioredis";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type RedisCluster, startRedisCluster } from "../src/index.ts";
+import { type RedisCluster, type RedisClusterNode, startRedisCluster } from "../src/index.ts";
 
 let cluster: RedisCluster;
 let client: Cluster;
@@ -25,14 +25,17 @@ it("migrates a slot while clients use it", async () => {
   const slot = await cluster.slotOf("{moving}");
   const from = await cluster.ownerOf(slot);
   const to = cluster.nodes.slice(0, 3).find((node) => node !== from)!;
-  for (let index = 0; index < 150; index += 1) await client.set(`{moving}:${index}`, index);
+  const keys = Array.from({ length: 30 }, (_, index) => `{moving}:${index}`);
+  for (const key of keys) await client.set(key, key);
+  const countAt = (node: RedisClusterNode) => node.command("CLUSTER", "COUNTKEYSINSLOT", slot);
   await cluster.migrateSlot(slot, from, to, async () => {
-    await expect(from.command("GET", "{moving}:0")).rejects.toThrow(`ASK ${slot}`);
-    expect(await client.get("{moving}:0")).toBe("0");
+    expect([await countAt(from), await countAt(to)]).toEqual([20, 10]);
+    await expect(from.command("GET", "{moving}:new")).rejects.toThrow(`ASK ${slot}`);
+    for (const key of keys) expect(await client.get(key)).toBe(key);
     await client.set("{moving}:new", "new");
   });
   expect(await cluster.ownerOf(slot)).toBe(to);
-  expect(await to.command("CLUSTER", "COUNTKEYSINSLOT", slot)).toBe(151);
+  expect([await countAt(from), await countAt(to)]).toEqual([0, 31]);
   await expect(from.command("GET", "{moving}:0")).rejects.toThrow(`MOVED ${slot}`);
   expect(await client.get("{moving}:new")).toBe("new");
 });

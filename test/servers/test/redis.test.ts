@@ -118,10 +118,11 @@ describe("a Redis of one's own", () => {
     expect(order).toEqual(["resumed", "answered"]);
   });
 
-  it("can be stopped and restarted while paused", async () => {
+  it("can be stopped in order and restarted while paused", async () => {
     const redis = await start();
     await redis.pause();
     await redis.restart();
+    expect(await redis.log(100)).toContain("ready to exit, bye bye");
     expect(await redis.command("PING")).toBe("PONG");
     await redis.pause();
     await redis.stop();
