@@ -56,7 +56,7 @@ export function decisions<Request>(worlds: Worlds<Request>, suite: BindingSuite<
     const { client, runs } = await worlds.start();
     const headers = keyed();
     await client.send({ headers, body: '{"amount":1}' });
-    for (const other of [{ body: '{"amount":2}' }, { body: '{"amount":1}', path: "/orders?dry=1" }, { body: "" }]) {
+    for (const other of [{ body: '{"amount":2}' }, { body: '{"amount":1}', path: "/orders?dry=1" }, { body: "[]" }]) {
       const reply = await client.send({ headers, ...other });
       expect(reply.status).toBe(422);
       expect(reply.headers["content-type"]).toBe("application/problem+json");
