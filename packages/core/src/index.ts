@@ -42,9 +42,11 @@ export type {
 export * from "./http/index.ts";
 export { type CachingStore, fromLockingStore, type LockingStore, type LockingStoreOptions } from "./locking-store.ts";
 export {
+  type Asked,
   type Onceward,
   type OperationName,
   onceward,
+  type RecordQuery,
   type RunRequest,
   type RunResult,
   type WrapOptions,

@@ -1,16 +1,9 @@
 import { type Context, unprotectedContext } from "./context.ts";
 import { Engine } from "./engine.ts";
-import {
-  InvalidOptionError,
-  KeyInvalidError,
-  KeyMissingError,
-  NestedRunError,
-  OutcomeNotEncodableError,
-  type RecordedFailure,
-  RecordedFailureError,
-} from "./errors.ts";
+import { InvalidOptionError, KeyInvalidError, KeyMissingError, NestedRunError } from "./errors.ts";
 import type { EventName, EventOf } from "./events.ts";
-import type { Execution, Operation } from "./execution.ts";
+import { decode, execute } from "./execute.ts";
+import type { Operation } from "./execution.ts";
 import { anyFingerprint, fingerprint } from "./fingerprint.ts";
 import { maskKey, recordId } from "./keys.ts";
 import {
@@ -27,10 +20,8 @@ import {
   text,
   withMethods,
 } from "./options.ts";
-import { markerOutcome, notKeptError, type Outcome } from "./outcome.ts";
 import { asyncHooks } from "./runtime.ts";
 import type { ListFilter, StoredRecord } from "./store.ts";
-import { deserialize, serialize } from "./value.ts";
 
 /** Names an operation: for whom, what, and the caller's key for it. */
 export interface OperationName {
@@ -42,12 +33,19 @@ export interface OperationName {
   readonly key?: string | null | undefined;
 }
 
-/** What `run` is asked for. */
-export interface RunRequest<Value> extends OperationName, PolicyOptions {
-  /** What was asked for, as plain data or bytes: the same key with another payload is a conflict. */
+/** What was asked for. */
+export interface Asked {
+  /** As plain data or bytes: the same key with another payload is a conflict. */
   readonly payload?: unknown;
-  /** Your own hash of what was asked for, instead of `payload`. */
+  /** Your own hash of it, instead of `payload`. */
   readonly fingerprint?: string | undefined;
+}
+
+/** How operators name a record. What was asked for matters only where it is part of the name: `separate`, `derive`. */
+export interface RecordQuery extends OperationName, Asked, Pick<PolicyOptions, "onReuse" | "missingKey"> {}
+
+/** What `run` is asked for. */
+export interface RunRequest<Value> extends OperationName, Asked, PolicyOptions {
   /** Aborts when the caller has gone: it then stops waiting. Work that runs already is not stopped. */
   readonly signal?: AbortSignal | undefined;
   /** Whether the value is worth keeping; if not, the next attempt runs. Default: always. */
@@ -91,11 +89,11 @@ export interface Onceward {
   /** Listens to one kind of event, or to all of them with `"*"`. Returns the function that ends it. */
   on<Name extends EventName>(name: Name | "*", listener: (event: EventOf<Name>) => void): () => void;
   /** For operators: the record of a key, or null. */
-  find(name: OperationName): Promise<StoredRecord | null>;
+  find(name: RecordQuery): Promise<StoredRecord | null>;
   /** For operators: lets the next attempt run now, keeping recorded steps. The present runner, if it lives, can't complete. */
-  release(name: OperationName): Promise<boolean>;
+  release(name: RecordQuery): Promise<boolean>;
   /** For operators: forgets the record. The next call with this key runs. */
-  remove(name: OperationName): Promise<boolean>;
+  remove(name: RecordQuery): Promise<boolean>;
   /** For operators: what is running, stuck (`abandoned`) or completed. */
   list(filter?: ListFilter): AsyncIterable<StoredRecord>;
   /** Lets running work end, for at most `drainMs` (default 5,000), then closes the store. */
@@ -104,15 +102,18 @@ export interface Onceward {
   readonly engine: Engine;
 }
 
-const utf8 = new TextEncoder();
-const utf8Decoder = new TextDecoder();
-
-const requestChecks = {
+const queryChecks = {
   operation: text,
   scope: text,
   key: () => undefined,
   payload: () => undefined,
   fingerprint: text,
+  onReuse: policyChecks.onReuse,
+  missingKey: policyChecks.missingKey,
+} satisfies Record<keyof RecordQuery, Check>;
+
+const requestChecks = {
+  ...queryChecks,
   signal: withMethods("an AbortSignal", "addEventListener"),
   keep: functionOr(() => "nothing"),
   reconcile: functionOr(() => "nothing"),
@@ -158,11 +159,11 @@ export function onceward(options: OncewardOptions): Onceward {
     return inside(() => execute(entry.execution, request, work));
   }
 
-  async function identify<Value>(request: RunRequest<Value>, policy: Policy): Promise<Operation | undefined> {
+  async function identify(request: RecordQuery, policy: Policy): Promise<Operation | undefined> {
     const { operation, scope } = request;
     if (operation === undefined && scope === undefined) {
       throw new InvalidOptionError(
-        "run needs an operation (what must happen once), a scope (whose key it is), or both",
+        "A name needs an operation (what must happen once), a scope (whose key it is), or both",
       );
     }
     // Nothing is hashed for a call that nothing protects.
@@ -180,9 +181,12 @@ export function onceward(options: OncewardOptions): Onceward {
     return { id, operation, scope, key, fingerprint: policy.onReuse === "replay" ? anyFingerprint : asked };
   }
 
-  async function idOf(name: OperationName): Promise<string> {
-    const operation = await identify({ ...name }, { ...defaultPolicy, missingKey: "reject" });
-    return (operation as Operation).id;
+  async function idOf(name: RecordQuery): Promise<string> {
+    checkOptions("a record's name", name, queryChecks);
+    const policy = overridePolicy(defaultPolicy, { onReuse: name.onReuse, missingKey: name.missingKey });
+    // Without a key there is no record, and so no name for one.
+    const missingKey = policy.missingKey === "run" ? "reject" : policy.missingKey;
+    return ((await identify(name, { ...policy, missingKey })) as Operation).id;
   }
 
   return {
@@ -239,106 +243,5 @@ function checkKey(key: unknown): void {
   if (typeof key !== "string" || key.length < 1 || key.length > 1_024) {
     const found = typeof key === "string" ? `${key.length} characters (${maskKey(key)})` : `a ${typeof key}`;
     throw new KeyInvalidError(`A key must be a string of 1 to 1,024 characters; this is ${found}`);
-  }
-}
-
-/** The caller is the runner: does the work, and sees to its outcome. */
-async function execute<Value>(
-  execution: Execution,
-  request: RunRequest<Value>,
-  work: (context: Context) => Value | Promise<Value>,
-): Promise<RunResult<Value>> {
-  let reconciled: { readonly value: Value } | undefined;
-  if (execution.takenOver && request.reconcile) {
-    try {
-      reconciled = await request.reconcile(execution.context);
-    } catch (error) {
-      // Still nobody knows whether the work was done, so it must not look as if it had merely failed.
-      await execution.abandon();
-      throw error;
-    }
-  }
-
-  let value: Value;
-  try {
-    value = reconciled ? reconciled.value : await work(execution.context);
-  } catch (error) {
-    return failed<Value>(execution, error);
-  }
-
-  if (request.keep) {
-    let worthKeeping: boolean;
-    try {
-      worthKeeping = request.keep(value);
-    } catch (error) {
-      return failed<Value>(execution, error);
-    }
-    if (!worthKeeping) {
-      await execution.release("not-kept");
-      return { value, replayed: false };
-    }
-  }
-
-  let serialized: string;
-  try {
-    serialized = serialize(value);
-  } catch (cause) {
-    await execution.complete(markerOutcome("not-encodable"));
-    throw new OutcomeNotEncodableError(
-      `The work was done, but its value can't be replayed: ${(cause as Error).message}`,
-      { cause },
-    );
-  }
-  const settlement = await execution.complete({ kind: "value", payload: utf8.encode(serialized) });
-  if (settlement.kind === "superseded" && settlement.winner)
-    return { value: decode<Value>(settlement.winner.outcome), replayed: true };
-  return { value: deserialize(serialized) as Value, replayed: false };
-}
-
-/** The work threw: keep that as its outcome, or let the next attempt run. */
-async function failed<Value>(execution: Execution, error: unknown): Promise<RunResult<Value>> {
-  const { keepErrors } = execution.policy;
-  let failure: string | undefined;
-  try {
-    if (typeof keepErrors === "function" ? keepErrors(error) : keepErrors)
-      failure = JSON.stringify(recordFailure(error));
-  } catch (thrown) {
-    // `keepErrors` threw, or the error can't be described; its claim must still end.
-    await execution.release("failed");
-    throw thrown;
-  }
-  if (failure !== undefined) {
-    await execution.complete({ kind: "error", payload: utf8.encode(failure) });
-    throw error;
-  }
-  const settlement = await execution.release("failed");
-  if (settlement.kind === "superseded" && settlement.winner)
-    return { value: decode<Value>(settlement.winner.outcome), replayed: true };
-  throw error;
-}
-
-function recordFailure(error: unknown): RecordedFailure {
-  if (!(error instanceof Error)) return { name: "Error", message: String(error) };
-  const { code } = error as { code?: unknown };
-  return {
-    name: error.name,
-    message: error.message,
-    ...(typeof code === "string" || typeof code === "number" ? { code } : {}),
-  };
-}
-
-function decode<Value>({ kind, payload }: Outcome): Value {
-  const content = utf8Decoder.decode(payload);
-  switch (kind) {
-    case "value":
-      return deserialize(content) as Value;
-    case "error":
-      throw new RecordedFailureError(JSON.parse(content) as RecordedFailure);
-    case "marker":
-      throw notKeptError({ kind, payload });
-    case "http":
-      throw new KeyInvalidError(
-        "This key belongs to an HTTP response, which run can't replay. Use another operation name",
-      );
   }
 }
