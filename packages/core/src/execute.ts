@@ -1,6 +1,6 @@
 import type { Context } from "./context.ts";
 import { KeyInvalidError, OutcomeNotEncodableError, type RecordedFailure, RecordedFailureError } from "./errors.ts";
-import type { Execution } from "./execution.ts";
+import type { Execution, Settlement } from "./execution.ts";
 import type { RunRequest, RunResult } from "./onceward.ts";
 import { markerOutcome, notKeptError, type Outcome } from "./outcome.ts";
 import { deserialize, serialize } from "./value.ts";
@@ -39,26 +39,27 @@ export async function execute<Value>(
     } catch (error) {
       return failed<Value>(execution, error);
     }
-    if (!worthKeeping) {
-      await execution.release("not-kept");
-      return { value, replayed: false };
-    }
+    if (!worthKeeping) return answer(await execution.release("not-kept"), () => value);
   }
 
   let serialized: string;
   try {
     serialized = serialize(value);
   } catch (cause) {
-    await execution.complete(markerOutcome("not-encodable"));
-    throw new OutcomeNotEncodableError(
-      `The work was done, but its value can't be replayed: ${(cause as Error).message}`,
-      { cause },
-    );
+    return answer(await execution.complete(markerOutcome("not-encodable")), () => {
+      const why = (cause as Error).message;
+      throw new OutcomeNotEncodableError(`The work was done, but its value can't be replayed: ${why}`, { cause });
+    });
   }
   const settlement = await execution.complete({ kind: "value", payload: utf8.encode(serialized) });
-  if (settlement.kind === "superseded" && settlement.winner)
-    return { value: decode<Value>(settlement.winner.outcome), replayed: true };
-  return { value: deserialize(serialized) as Value, replayed: false };
+  return answer(settlement, () => deserialize(serialized) as Value);
+}
+
+/** The outcome of the runner that took over, when it is there already; else our own. */
+function answer<Value>(settlement: Settlement, own: () => Value): RunResult<Value> {
+  return settlement.kind === "superseded" && settlement.winner
+    ? { value: decode<Value>(settlement.winner.outcome), replayed: true }
+    : { value: own(), replayed: false };
 }
 
 /** The work threw: keep that as its outcome, or let the next attempt run. */
@@ -73,14 +74,13 @@ async function failed<Value>(execution: Execution, error: unknown): Promise<RunR
     await execution.release("failed");
     throw thrown;
   }
-  if (failure !== undefined) {
-    await execution.complete({ kind: "error", payload: utf8.encode(failure) });
+  const settlement =
+    failure === undefined
+      ? await execution.release("failed")
+      : await execution.complete({ kind: "error", payload: utf8.encode(failure) });
+  return answer(settlement, () => {
     throw error;
-  }
-  const settlement = await execution.release("failed");
-  if (settlement.kind === "superseded" && settlement.winner)
-    return { value: decode<Value>(settlement.winner.outcome), replayed: true };
-  throw error;
+  });
 }
 
 function recordFailure(error: unknown): RecordedFailure {

@@ -95,7 +95,11 @@ export class Execution {
       claimSentAt: hold.claim && hold.sentAt,
       renew: () => this.#renew(),
       onRenewed: (durationMs) => this.#emit({ type: "lease-renewed", fence: this.#fence, durationMs }),
-      onLost: (reason) => this.#emit({ type: "lease-lost", fence: this.#fence, reason }),
+      onLost: (reason) => {
+        this.#emit({ type: "lease-lost", fence: this.#fence, reason });
+        // Those who joined must not hang on work that may never end, while others may take the record over.
+        onSettled({ kind: "abandoned" });
+      },
       onError: (error) => this.#storeError("renew", error),
     });
     this.context = createContext({
@@ -171,17 +175,18 @@ export class Execution {
     const sentAt = monotonicNow();
     return this.#insist("complete", { kind: "unconfirmed", outcome: original }, async (unanswered) => {
       if (!this.#confirmed && !(await this.#confirm())) return { kind: "unconfirmed", outcome: original };
+      const send = () => store.complete(id, this.#request.token, bytes, this.policy.ttlMs);
+      let kept: boolean;
       try {
-        const kept = await store.complete(id, this.#request.token, bytes, this.policy.ttlMs);
-        if (!kept) return unanswered ? { kind: "unconfirmed", outcome: original } : await this.#superseded();
+        kept = await send();
       } catch (error) {
         if (!isOncewardError(error, "ERR_STORE_REJECTED") || outcome.kind === "marker") throw error;
         this.#storeError("complete", error);
         outcome = this.#marker("rejected", original);
         bytes = await packOutcome(outcome, id, undefined);
-        const kept = await store.complete(id, this.#request.token, bytes, this.policy.ttlMs);
-        if (!kept) return await this.#superseded();
+        kept = await send();
       }
+      if (!kept) return unanswered ? { kind: "unconfirmed", outcome: original } : await this.#superseded();
       const storeMs = monotonicNow() - sentAt;
       this.#emit({ type: "completed", fence: this.#fence, runMs, storeMs, bytes: bytes.byteLength });
       return { kind: "kept", outcome };
