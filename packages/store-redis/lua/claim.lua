@@ -9,11 +9,11 @@
 -- ARGV[5]  milliseconds after which Redis deletes an unfinished record
 -- ARGV[6]  "1" if a record whose lease is over may be taken over
 -- ARGV[7]  label
--- ARGV[8]  lowest fence to use; quorum only
+-- ARGV[8]  the fence, unless a higher one was given out here before; quorum only
 --
 -- Returns a string: the fence of a first claim (digits), or the completed record with its outcome;
--- or { line, now, previous fence, steps as name, value, ... }, where the line names the current token: the caller's
--- own when it has claimed, else that of the runner (whose lease may be over).
+-- or { record, now, steps as name, value, ..., former record }, where the record names the current token: the caller's
+-- own when it has claimed, else that of the runner (whose lease may be over). A quorum gets that form always.
 --#include now
 local text = redis.call("GET", KEYS[1])
 
@@ -33,7 +33,7 @@ end
 local former = parse(text)
 local absent = gone(former, now)
 if not absent and former.state == "C" then
-  return text
+  return ARGV[8] and { text, now, {}, "" } or text
 end
 
 local running = not absent and former.state == "R"
@@ -41,7 +41,7 @@ local own = running and former.token == ARGV[1]
 local leaseOver = running and tonumber(former.leaseStart) + former.leaseMs * 1000 <= tonumber(now)
 local sameFingerprint = not absent and former.fingerprint == ARGV[2]
 if running and not own and not (leaseOver and ARGV[6] == "1" and sameFingerprint) then
-  return { line(former), now, former.fence }
+  return { line(former), now, {}, "" }
 end
 
 local r = former
@@ -49,7 +49,8 @@ if not own then
   r = { state = "R", stepped = "-", watched = "-", token = ARGV[1], attempt = "1", takenOver = "0", claimedAt = now,
     fingerprint = ARGV[2], label = ARGV[7] }
   -- The clock keeps fences growing when the former one is forgotten; the former one, when the clock was set back.
-  r.fence = digits(math.max(tonumber(now), tonumber(ARGV[8] or 0), former and former.fence + 1 or 0))
+  -- In a quorum a claim that arrives late must not look new, so its fence was fixed when it was sent.
+  r.fence = digits(math.max(tonumber(ARGV[8] or now), former and former.fence + 1 or 0))
   if not absent and sameFingerprint then
     r.attempt, r.stepped, r.takenOver = digits(former.attempt + 1), former.stepped, running and "1" or "0"
   end
@@ -65,4 +66,4 @@ if r.stepped == "s" then
   redis.call("PEXPIRE", KEYS[2], ARGV[5])
   steps = redis.call("HGETALL", KEYS[2])
 end
-return { line(r), now, own and r.fence or former and former.fence or "0", steps }
+return { line(r), now, steps, text or "" }

@@ -21,7 +21,8 @@ if r.stepped == "s" then
   redis.call("PEXPIRE", KEYS[2], px)
 elseif ARGV[2] then
   left.state, left.stepped = "T", "-"
-  redis.call("SET", KEYS[1], line(left), "PX", digits(math.max(redis.call("PTTL", KEYS[1]), tonumber(ARGV[2]))))
+  left.retainMs = digits(math.max(redis.call("PTTL", KEYS[1]), tonumber(ARGV[2])))
+  redis.call("SET", KEYS[1], line(left), "PX", left.retainMs)
 else
   redis.call("DEL", KEYS[1])
 end

@@ -14,8 +14,9 @@ if not text then
 end
 if ARGV[1] and readable then
   local left = { state = "T", stepped = "-", watched = "-", token = "-", fence = digits(r.fence + 1), attempt = "0",
-    takenOver = "0", leaseStart = now, leaseMs = "0", retainMs = "0", claimedAt = now, fingerprint = "-", label = "-" }
-  redis.call("SET", KEYS[1], line(left), "PX", digits(math.max(redis.call("PTTL", KEYS[1]), tonumber(ARGV[1]))))
+    takenOver = "0", leaseStart = now, leaseMs = "0", claimedAt = now, fingerprint = "-", label = "-" }
+  left.retainMs = digits(math.max(redis.call("PTTL", KEYS[1]), tonumber(ARGV[1])))
+  redis.call("SET", KEYS[1], line(left), "PX", left.retainMs)
   redis.call("DEL", KEYS[2])
 else
   redis.call("DEL", KEYS[1], KEYS[2])

@@ -5,20 +5,14 @@
 export interface IoredisClient {
   readonly options: { readonly keyPrefix?: string | undefined };
   createBuiltinCommand(name: string): { readonly buffer: unknown };
-  pipeline(): IoredisPipeline;
+  pipeline(): unknown;
   duplicate(): unknown;
   // Methods, not function properties: TypeScript then accepts ioredis' many overloads.
   info(section: string): Promise<unknown>;
   config(subcommand: "GET", name: string): Promise<unknown>;
   script(subcommand: "LOAD", lua: string): Promise<unknown>;
+  script(subcommand: "FLUSH"): Promise<unknown>;
   ping(): Promise<unknown>;
-}
-
-/** The part of ioredis' pipeline that the store uses. */
-export interface IoredisPipeline {
-  createBuiltinCommand(name: string): { readonly buffer: unknown };
-  wait(replicas: number, timeoutMs: number): unknown;
-  exec(): Promise<[error: Error | null, result: unknown][] | null>;
 }
 
 /** The part of a node-redis client (`createClient()` of `redis` 4 and later) that the store uses. */

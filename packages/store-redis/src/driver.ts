@@ -48,6 +48,7 @@ export interface Driver {
     wait?: WaitReplicas,
   ): Promise<unknown>;
   load(script: Script): Promise<unknown>;
+  forgetScripts(): Promise<unknown>;
   ping(): Promise<unknown>;
   info(section: string): Promise<string>;
   /** A setting of the server; undefined when it has none of that name. */

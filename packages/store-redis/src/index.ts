@@ -1,4 +1,5 @@
-export type { IoredisClient, IoredisPipeline, NodeRedisClient, RedisClient } from "./client.ts";
+export type { IoredisClient, NodeRedisClient, RedisClient } from "./client.ts";
 export type { WaitReplicas } from "./driver.ts";
-export type { CommonOptions, RedisStoreOptions } from "./options.ts";
+export type { CommonOptions, RedisQuorumStoreOptions, RedisStoreOptions } from "./options.ts";
+export { redisQuorumStore } from "./quorum/quorum-store.ts";
 export { type RedisStore, redisStore } from "./redis-store.ts";

@@ -1,4 +1,4 @@
-import type { IoredisClient, IoredisPipeline } from "./client.ts";
+import type { IoredisClient } from "./client.ts";
 import type { Argument, Driver, Subscriber, Subscription, WaitReplicas } from "./driver.ts";
 
 type Send = (...args: (Argument | number)[]) => Promise<unknown>;
@@ -13,6 +13,12 @@ interface Connection extends IoredisClient {
   subscribe(channel: string): Promise<unknown>;
   disconnect(): void;
   on(event: string, listener: (...args: string[]) => void): unknown;
+}
+
+interface Pipeline {
+  createBuiltinCommand(name: string): { readonly buffer: unknown };
+  wait(replicas: number, timeoutMs: number): unknown;
+  exec(): Promise<[error: Error | null, result: unknown][] | null>;
 }
 
 interface ClusterConnection extends Connection {
@@ -35,7 +41,7 @@ export function ioredisDriver(caller: IoredisClient): Driver {
 
   /** Both commands in one pipeline, because in Cluster WAIT alone would go to any node. */
   const waiting = async (name: "eval" | "evalsha", args: Argument[], { count, timeoutMs }: WaitReplicas) => {
-    const pipeline: IoredisPipeline = client.pipeline();
+    const pipeline = client.pipeline() as Pipeline;
     (pipeline.createBuiltinCommand(name).buffer as Send).apply(pipeline, args);
     pipeline.wait(count, timeoutMs);
     return ((await pipeline.exec()) ?? []).map(([error, result]) => {
@@ -56,6 +62,7 @@ export function ioredisDriver(caller: IoredisClient): Driver {
       return evalText.call(client, script.lua, "2", ...keys, ...args);
     },
     load: (script) => client.script("LOAD", script.lua),
+    forgetScripts: () => client.script("FLUSH"),
     ping: () => client.ping(),
     info: async (section) => String(await client.info(section)),
     setting: async (name) => {

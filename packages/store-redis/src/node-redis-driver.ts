@@ -35,6 +35,7 @@ export function nodeRedisDriver(caller: NodeRedisClient): Driver {
       return wait ? both(command, wait) : send(command, BYTES);
     },
     load: (script) => send(["SCRIPT", "LOAD", script.lua]),
+    forgetScripts: () => send(["SCRIPT", "FLUSH"]),
     ping: () => send(["PING"]),
     info: async (section) => String(await send(["INFO", section])),
     setting: async (name) => {
@@ -63,8 +64,9 @@ function subscribe(client: Connection, channel: string, subscriber: Subscriber):
   // node-redis reconnects by itself and subscribes anew before it says that it is ready.
   connection.on("ready", () => subscribed && subscriber.restored());
   const close = () => {
-    if (connection.destroy !== undefined) connection.destroy();
-    else connection.disconnect?.().catch(() => {});
+    // Version 4 has no `destroy`. Either complains about a connection that isn't open.
+    const closing = async () => (connection.destroy !== undefined ? connection.destroy() : connection.disconnect?.());
+    closing().catch(() => {});
   };
   return {
     ready: (async () => {

@@ -1,5 +1,5 @@
-import type { Buffer } from "node:buffer";
-import { type ClaimResult, type StoredRecord, StoreRejectedError } from "@onceward/core";
+import { Buffer } from "node:buffer";
+import { type ClaimRequest, type ClaimResult, type StoredRecord, StoreRejectedError } from "@onceward/core";
 
 /** A record as the scripts write it; lua/lib/record.lua describes the format. */
 export interface Line {
@@ -104,7 +104,7 @@ export function readClaim(reply: unknown, token: string): ClaimResult {
     if (bytes[0] === 0x43) return completedResult(parseRecord(bytes));
     return { state: "claimed", fence: Number(bytes.toString("latin1")), attempt: 1, takenOver: false };
   }
-  const [text, now, , steps = []] = reply as [Buffer, Buffer, Buffer, Buffer[]?];
+  const [text, now, steps] = reply as [Buffer, Buffer, Buffer[]];
   const line = parseRecord(text);
   if (line.token !== token) return heldResult(line, Number(now));
   const { fence, attempt, takenOver } = line;
@@ -115,25 +115,62 @@ export function readClaim(reply: unknown, token: string): ClaimResult {
 export function readFind(id: string, reply: unknown, withOutcome: boolean): StoredRecord | null {
   if (!Array.isArray(reply)) return null;
   const [text, now, names] = reply as [Buffer, Buffer, Buffer[]];
-  const line = parseRecord(text);
-  const completed = line.state === "C";
-  const remainingMs = completed ? 0 : Math.max(0, leaseRemainingMs(line, Number(now)));
-  const expiresAt = completed
+  return storedRecord(id, parseRecord(text), Number(now), names.map(String), withOutcome);
+}
+
+/** When the record is forgotten. */
+export function expiresAtMs(line: Line): number {
+  return line.state === "C"
     ? ms(line.completedAtUs) + line.ttlMs
     : ms(line.leaseStartUs) + Math.max(line.retainMs, line.leaseMs);
+}
+
+/** A record as operators see it. */
+export function storedRecord(
+  id: string,
+  line: Line,
+  nowUs: number,
+  steps: readonly string[],
+  withOutcome: boolean,
+): StoredRecord {
+  const completed = line.state === "C";
+  const remainingMs = completed ? 0 : Math.max(0, leaseRemainingMs(line, nowUs));
+  const { fingerprint, token, fence, attempt, label } = line;
   return {
     id,
     state: completed ? "completed" : remainingMs > 0 ? "running" : "abandoned",
-    fingerprint: line.fingerprint,
-    token: line.token,
-    fence: line.fence,
-    attempt: line.attempt,
-    label: line.label,
+    fingerprint,
+    token,
+    fence,
+    attempt,
+    label,
     claimedAt: ms(line.claimedAtUs),
     leaseRemainingMs: remainingMs,
-    expiresAt,
-    steps: names.map(String),
+    expiresAt: expiresAtMs(line),
+    steps,
     ...(completed && { completedAt: ms(line.completedAtUs) }),
     ...(completed && withOutcome && { outcome: line.outcome }),
   };
+}
+
+const WORD = /^[\w.~-]{1,128}$/;
+
+/** ARGV of claim.lua. */
+export function claimArguments(request: ClaimRequest, lingerMs = 0): string[] {
+  const { token, fingerprint, leaseMs, retainMs, takeover, label } = request;
+  if (!WORD.test(token) || !WORD.test(fingerprint)) {
+    throw new StoreRejectedError("token and fingerprint must be URL-safe strings of 1 to 128 characters");
+  }
+  const px = expiry(Math.max(leaseMs, retainMs) + lingerMs);
+  return [token, fingerprint, String(leaseMs), String(retainMs), px, takeover ? "1" : "0", encodeLabel(label)];
+}
+
+/** Redis deletes what is *past* its time; a record is absent *at* its time. */
+export function expiry(ttlMs: number): string {
+  return String(Math.max(1, ttlMs - 1));
+}
+
+/** The same bytes as a Buffer. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

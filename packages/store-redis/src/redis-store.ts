@@ -1,6 +1,4 @@
-import { Buffer } from "node:buffer";
 import {
-  type ClaimRequest,
   type ListFilter,
   type Store,
   StoreClosedError,
@@ -12,7 +10,7 @@ import {
 import type { Argument, Script } from "./driver.ts";
 import { scripts } from "./generated/scripts.ts";
 import { type RedisStoreOptions, resolveOptions } from "./options.ts";
-import { encodeLabel, readClaim, readFind } from "./record.ts";
+import { bufferOf, claimArguments, expiry, readClaim, readFind } from "./record.ts";
 import { redisServer } from "./server.ts";
 import { redisWaker } from "./waker.ts";
 import { serverWarnings } from "./warnings.ts";
@@ -151,28 +149,8 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
   }
 }
 
-/** ARGV of claim.lua. */
-export function claimArguments({ token, fingerprint, leaseMs, retainMs, takeover, label }: ClaimRequest): string[] {
-  if (!WORD.test(token) || !WORD.test(fingerprint)) {
-    throw new StoreRejectedError("token and fingerprint must be URL-safe strings of 1 to 128 characters");
-  }
-  const px = expiry(Math.max(leaseMs, retainMs));
-  return [token, fingerprint, String(leaseMs), String(retainMs), px, takeover ? "1" : "0", encodeLabel(label)];
-}
-
-const WORD = /^[\w.~-]{1,128}$/;
-
-/** Redis deletes what is *past* its time; a record is absent *at* its time. */
-function expiry(ttlMs: number): string {
-  return String(Math.max(1, ttlMs - 1));
-}
-
 function isClaimed(reply: unknown, token: string): boolean {
   return readClaim(reply, token).state === "claimed";
-}
-
-function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function closedError(): StoreClosedError {

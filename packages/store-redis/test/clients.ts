@@ -1,4 +1,4 @@
-import { Redis } from "ioredis";
+import { Redis, type RedisOptions } from "ioredis";
 import { createClient } from "redis";
 import { onTestFinished } from "vitest";
 
@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 export const TEST_TIMEOUT_MS = 500;
 
 /** An ioredis client for one test, with errors of connections ignored: tests end servers on purpose. */
-export function connect(port: number, options: ConstructorParameters<typeof Redis>[0] & object = {}): Redis {
+export function connect(port: number, options: RedisOptions = {}): Redis {
   const client = new Redis({ host: "127.0.0.1", port, retryStrategy: () => 20, ...options });
   client.on("error", () => {});
   onTestFinished(() => client.disconnect());

@@ -4,7 +4,7 @@
 --   R-w ... watchers                   somebody waits: channels to wake, separated by commas
 --   C-- ... completedAt ttlMs \n ...   completed, then the outcome
 --   Ks-                                released, with steps kept in the second key
---   T--                                gone: only its fence still matters (quorum)
+--   T--                                gone, only its fence still matters (quorum)
 --
 -- The second character is "s" when there are steps. Points in time are the server's microseconds since the epoch.
 local LAYOUT = "^([RCKT])([-s])([-w]) (%S+) (%d+) (%d+) ([01]) (%d+) (%d+) (%d+) (%d+) (%S+) (%S+) ?(%S*) ?(%d*)"
@@ -35,19 +35,18 @@ local function line(r)
   return r.watched == "w" and text .. " " .. r.extra or text
 end
 
+-- When the record is forgotten, in microseconds.
+local function endsAt(r)
+  if r.state == "C" then
+    return r.extra + r.ttlMs * 1000
+  end
+  return r.leaseStart + math.max(r.retainMs, r.leaseMs) * 1000
+end
+
 -- Whether the record is to be treated as absent. Redis deletes by itself what is past its time, except where records
 -- linger for the sake of their fences (quorum).
 local function gone(r, now)
-  if not r or r.state == "T" then
-    return true
-  end
-  local from, ms = r.leaseStart, r.retainMs
-  if r.state == "C" then
-    from, ms = r.extra, r.ttlMs
-  elseif r.state == "R" then
-    ms = math.max(ms, r.leaseMs)
-  end
-  return tonumber(from) + ms * 1000 <= tonumber(now)
+  return not r or r.state == "T" or endsAt(r) <= tonumber(now)
 end
 
 -- Tells those who wait. A user who may not publish still gets everything else done: waiters then poll.
