@@ -1,4 +1,4 @@
-import { InvalidOptionError } from "../errors.ts";
+import { BodyTooLargeError, InvalidOptionError } from "../errors.ts";
 import { toBase64 } from "../hash.ts";
 
 /** A request's body, as far as the framework lets it be seen. */
@@ -25,9 +25,8 @@ const utf8 = new TextEncoder();
  * sorted by name with repeated values in their order, anything else byte for byte.
  */
 export function comparableBody(body: HttpBody, contentType: string): ComparableBody {
-  const mediaType = (contentType.split(";", 1)[0] ?? "").trim().toLowerCase();
+  const mediaType = (contentType.split(";", 1)[0] as string).trim().toLowerCase();
   const isJson = mediaType.endsWith("/json") || mediaType.endsWith("+json");
-  const isForm = mediaType === "application/x-www-form-urlencoded";
   switch (body.kind) {
     case "none":
       return { kind: "none", content: "" };
@@ -36,10 +35,8 @@ export function comparableBody(body: HttpBody, contentType: string): ComparableB
     case "bytes":
       if (body.bytes.byteLength === 0) return { kind: "none", content: "" };
       if (isJson) return jsonOf(body.bytes) ?? { kind: "bytes", content: body.bytes };
-      if (isForm) {
-        const text = latin1(body.bytes);
-        return { kind: "form", content: sortedPairs(text), value: Object.fromEntries(new URLSearchParams(text)) };
-      }
+      if (mediaType === "application/x-www-form-urlencoded")
+        return { kind: "form", content: sortedPairs(latin1(body.bytes)) };
       return { kind: "bytes", content: body.bytes };
     case "parsed": {
       const { value } = body;
@@ -53,6 +50,16 @@ export function comparableBody(body: HttpBody, contentType: string): ComparableB
   }
 }
 
+/** A member of the body at its top: its value, in a form that was not parsed the list of them; undefined when absent. */
+export function memberOf({ kind, content, value }: ComparableBody, name: string): unknown {
+  if (kind === "form" && value === undefined) {
+    const values = new URLSearchParams(content as string).getAll(name);
+    return values.length === 0 ? undefined : values;
+  }
+  const members = (value ?? {}) as Record<string, unknown>;
+  return Object.hasOwn(members, name) ? members[name] : undefined;
+}
+
 function unseen(remedy: string): InvalidOptionError {
   return new InvalidOptionError(`The request's body can't be seen, so duplicates can't be recognised: ${remedy}`);
 }
@@ -62,7 +69,7 @@ function jsonOf(bytes: Uint8Array): ComparableBody | undefined {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return { kind: "json", content: canonicalJson(value), value };
   } catch {
-    // Not JSON, whatever it says of itself: the handler will tell the client.
+    // Not JSON, whatever it says of itself, or absurdly deep: the handler will tell the client.
     return undefined;
   }
 }
@@ -87,35 +94,82 @@ export function sortedPairs(query: string): string {
     .join("&");
 }
 
-/** Equal JSON gives equal text. Keeps its own stack: a body of 100,000 brackets must not end the process's. */
-export function canonicalJson(value: unknown): string {
-  const parts: string[] = [];
-  // What is left to write, last first: values, and text that is ready.
-  const todo: ({ readonly text: string } | { readonly value: unknown })[] = [{ value }];
-  for (let next = todo.pop(); next; next = todo.pop()) {
-    if ("text" in next) {
-      parts.push(next.text);
-    } else if (Array.isArray(next.value)) {
-      parts.push("[");
-      todo.push({ text: "]" });
-      for (let index = next.value.length - 1; index >= 0; index--)
-        todo.push({ text: "," }, { value: next.value[index] as unknown });
-    } else if (typeof next.value === "object" && next.value !== null && !("toJSON" in next.value)) {
-      if (next.value instanceof Uint8Array) {
-        parts.push(`bytes:${toBase64(next.value)}`);
-        continue;
-      }
-      const members = next.value as Record<string, unknown>;
-      parts.push("{");
-      todo.push({ text: "}" });
-      for (const key of Object.keys(members).sort().reverse())
-        if (members[key] !== undefined)
-          todo.push({ text: "," }, { value: members[key] }, { text: `${JSON.stringify(key)}:` });
-    } else if (typeof next.value === "bigint") {
-      parts.push(`${next.value}n`);
+/** An array or object on the way down to what is being written. */
+interface Frame {
+  readonly members: object;
+  /** Sorted; undefined for an array. */
+  readonly keys: readonly string[] | undefined;
+  readonly length: number;
+  next: number;
+  separator: "" | ",";
+}
+
+/** Deeper than any honest body; only parsers that make cycles (YAML) lead there. */
+const maxDepth = 100_000;
+
+/** Equal JSON gives equal text. Keeps its own stack: a body of 10,000 brackets must not end the process's. */
+export function canonicalJson(root: unknown): string {
+  let text = "";
+  const frames: Frame[] = [];
+
+  function begin(value: unknown): void {
+    const plain = plainOf(value);
+    if (typeof plain !== "object" || plain === null) {
+      text += scalar(plain);
+    } else if (plain instanceof Uint8Array) {
+      // No JSON looks like that.
+      text += `bytes:${toBase64(plain)}`;
     } else {
-      parts.push(JSON.stringify(next.value) ?? "null");
+      if (frames.length === maxDepth)
+        throw new BodyTooLargeError(`The request's body is nested more than ${maxDepth} levels deep`);
+      const keys = Array.isArray(plain) ? undefined : Object.keys(plain).sort();
+      const { length } = keys ?? (plain as unknown[]);
+      if (length === 0) refuseOpaque(plain);
+      text += keys ? "{" : "[";
+      frames.push({ members: plain, keys, length, next: 0, separator: "" });
     }
   }
-  return parts.join("");
+
+  begin(root);
+  for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
+    const { members, keys } = frame;
+    if (frame.next === frame.length) {
+      text += keys ? "}" : "]";
+      frames.pop();
+      continue;
+    }
+    const name = keys ? (keys[frame.next] as string) : frame.next;
+    const member = (members as Record<string | number, unknown>)[name];
+    frame.next += 1;
+    if (keys && member === undefined) continue;
+    text += keys ? `${frame.separator}${JSON.stringify(name)}:` : frame.separator;
+    frame.separator = ",";
+    begin(member);
+  }
+  return text;
+}
+
+/** As JSON.stringify sees it, and entries of what only iterates: Map, Set, FormData, URLSearchParams. */
+function plainOf(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof Uint8Array) return value;
+  const { toJSON } = value as { toJSON?: unknown };
+  // A member of a JSON body may have that name too.
+  if (typeof toJSON === "function") return toJSON.call(value);
+  return Symbol.iterator in value ? [...(value as Iterable<unknown>)] : value;
+}
+
+/** An instance of a class that shows nothing would be equal to every other. */
+function refuseOpaque(value: object): void {
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  if (Array.isArray(value) || prototype === null || prototype === Object.prototype) return;
+  throw unseen(
+    `a parser made an instance of ${value.constructor.name} of it, whose content is hidden; choose what counts with \`fingerprint\``,
+  );
+}
+
+function scalar(value: unknown): string {
+  if (typeof value === "bigint") return `${value}n`;
+  // 1e400 is Infinity to JavaScript, and must not be the same as null.
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+  return JSON.stringify(value) ?? "null";
 }

@@ -1,6 +1,6 @@
 import { type Context, unprotectedContext } from "../context.ts";
 import { InvalidOptionError, isOncewardError, KeyInvalidError, KeyMissingError } from "../errors.ts";
-import type { Operation } from "../execution.ts";
+import { asStoreError, type Operation } from "../execution.ts";
 import { anyFingerprint, fingerprint } from "../fingerprint.ts";
 import type { Completion } from "../flight.ts";
 import { recordId } from "../keys.ts";
@@ -8,12 +8,13 @@ import type { Onceward } from "../onceward.ts";
 import { overridePolicy, type Policy } from "../options.ts";
 import type { MaybePromise } from "../runtime.ts";
 import { type ComparableBody, comparableBody, type HttpBody, sortedPairs } from "./body.ts";
-import { type HeaderList, replaceHeaders } from "./headers.ts";
+import type { HeaderList } from "./headers.ts";
 import { type ReceivedKey, readKey } from "./key.ts";
 import { type HttpOptions, type ResolvedHttpOptions, resolveHttpOptions } from "./options.ts";
-import { decodeResponse, type HttpResponse } from "./outcome.ts";
+import type { HttpResponse } from "./outcome.ts";
 import { problemResponse } from "./problem.ts";
 import { HttpRecording } from "./recording.ts";
+import { replayOf } from "./replay.ts";
 
 /** A request as core sees it. Bindings answer lazily: an unprotected request is asked for its method and one header. */
 export interface HttpRequestView<Request> {
@@ -38,8 +39,6 @@ export interface HttpRequestView<Request> {
 
 /** What a binding is to do. */
 export type HttpDecision =
-  /** Let the handler run, unprotected. */
-  | { readonly kind: "pass"; readonly context: Context }
   /** Let the handler run, and tell the recording of its response. */
   | { readonly kind: "run"; readonly context: Context; readonly recording: HttpRecording }
   /** Send this instead: a replay, or an error. Headers that it names replace those on the response. */
@@ -55,6 +54,7 @@ export interface HttpGuard<Request> {
 }
 
 const protectedRequests = new WeakSet<object>();
+const noValues: readonly string[] = [];
 
 /** Makes a guard from layers of options: the app's, then the route's. They are checked here. */
 export function httpGuard<Request>(
@@ -73,7 +73,6 @@ export function httpGuard<Request>(
     let received: ReceivedKey | undefined;
     try {
       received = readKey(values, options.keyFormat, options.maxKeyLength);
-      if (!received && !options.key) throw keyMissing();
       const policy = policyOf(view);
       const operation = await identify(view, received, policy);
       if (protectedRequests.has(view.identity)) {
@@ -83,7 +82,7 @@ export function httpGuard<Request>(
       }
       const before = view.responseHeaders();
       const entry = await engine.enter(operation, policy, view.signal);
-      const replay = (completion: Completion) => replayOf(completion, operation.key, received);
+      const replay = (completion: Completion) => replayOf(options, completion, operation.key, received?.received);
       if (entry.kind === "replay") {
         const response = await replay(entry);
         return { kind: "answer", context: unprotectedContext(operation.key), response, replayed: true };
@@ -94,7 +93,7 @@ export function httpGuard<Request>(
       return { kind: "run", context: execution.context, recording };
     } catch (error) {
       if (view.signal?.aborted && error === view.signal.reason) return { kind: "gone" };
-      const response = isOncewardError(error) ? problemResponse(error, options.statuses, options.problem) : undefined;
+      const response = isOncewardError(error) ? problemResponse(error, options, received?.key) : undefined;
       if (!response) throw error;
       return { kind: "answer", context: unprotectedContext(received?.key), response, replayed: false };
     }
@@ -102,7 +101,7 @@ export function httpGuard<Request>(
 
   function policyOf(view: HttpRequestView<Request>): Policy {
     const { ttlHeader } = options;
-    const [value, ...more] = ttlHeader ? view.header(ttlHeader.name) : [];
+    const [value, ...more] = ttlHeader ? view.header(ttlHeader.name) : noValues;
     if (!ttlHeader || value === undefined) return routePolicy;
     const ttlMs = Number(value);
     if (more.length > 0 || !/^\d{1,15}$/.test(value) || ttlMs < ttlHeader.minMs || ttlMs > ttlHeader.maxMs) {
@@ -127,75 +126,62 @@ export function httpGuard<Request>(
       return body;
     };
     const key = received?.key ?? (await options.key?.derive(engine.hash, view.request, await seen()));
-    if (key === undefined) throw keyMissing();
+    if (key === undefined) {
+      throw new KeyMissingError(
+        `Send a key of your choice in the header ${options.headers[0]}, a new one for each operation and the same for its retries`,
+      );
+    }
     const asked = await fingerprintOf(view, seen);
     const operation = `${view.method} ${view.path()}`;
     const separate = policy.onReuse === "separate" ? asked : undefined;
     const { namespace, store } = engine.options;
-    const idIn = (scope: string) => recordId(engine.hash, { namespace, scope, operation, key, fingerprint: separate });
+    const idIn = (scope: string | undefined) =>
+      recordId(engine.hash, { namespace, scope, operation, key, fingerprint: separate });
     const named = { operation, key, fingerprint: policy.onReuse === "replay" ? anyFingerprint : asked };
-    for (const scope of former) {
-      const id = await idIn(scope);
-      if (await store.find(id)) return { ...named, id, scope };
+    try {
+      for (const scope of former) {
+        const id = await idIn(scope);
+        if (await store.find(id)) return { ...named, id, scope };
+      }
+    } catch (error) {
+      // The claim will fail too, and say so.
+      if (!policy.failOpen || !isOncewardError(asStoreError(error), "ERR_STORE_UNAVAILABLE")) throw asStoreError(error);
     }
     return { ...named, id: await idIn(current), scope: current };
   }
 
   async function fingerprintOf(view: HttpRequestView<Request>, seen: () => Promise<ComparableBody>): Promise<string> {
     if (options.fingerprint === false) return anyFingerprint;
-    if (options.fingerprint) return fingerprint(engine.hash, await options.fingerprint(view.request));
+    if (options.fingerprint !== true) return fingerprint(engine.hash, await options.fingerprint(view.request));
     const body = await seen();
     return engine.hash(["onceward:http", sortedPairs(view.query()), body.kind, body.content]);
   }
 
-  async function scopeOf(request: Request): Promise<{ current: string; former: readonly string[] }> {
-    if (options.scope === "shared") return { current: "shared", former: [] };
-    const scope = await options.scope(request);
-    const { current, former } = typeof scope === "object" && scope !== null ? scope : { current: scope, former: [] };
-    // Not the same as the shared scope, whatever the function returns.
-    if (typeof current === "string" && current !== "" && Array.isArray(former))
-      return { current: `of:${current}`, former: former.map((name) => `of:${name}`) };
+  /** The shared scope is none at all: no function can return that. */
+  async function scopeOf(request: Request): Promise<{ current: string | undefined; former: readonly string[] }> {
+    if (options.scope === "shared") return { current: undefined, former: noValues };
+    const scope: unknown = await options.scope(request);
+    const { current, former } = (
+      typeof scope === "object" && scope !== null ? scope : { current: scope, former: noValues }
+    ) as { current: string; former: readonly string[] };
+    const names = Array.isArray(former) ? [current, ...(former as readonly string[])] : [undefined];
+    if (names.every((name) => typeof name === "string" && name !== "")) return { current, former };
     throw new InvalidOptionError(
       `${where}: scope returned ${current === "" ? "an empty string" : typeof current}, not whose key it is. Authenticate before idempotency, or return a name for anonymous callers`,
     );
   }
 
-  async function replayOf(
-    { outcome, completedAt, expiresAt }: Completion,
-    key: string,
-    received: ReceivedKey | undefined,
-  ): Promise<HttpResponse> {
-    if (outcome.kind !== "http")
-      throw new KeyInvalidError("This key belongs to work outside HTTP, whose outcome is not a response");
-    const { requestedAt, ...kept } = decodeResponse(outcome.payload);
-    const { replay, transformReplay } = options;
-    const marks: [string, string][] = [];
-    if (replay.replayedHeader) marks.push([replay.replayedHeader, "true"]);
-    if (replay.keyHeader && received) marks.push([replay.keyHeader, received.received]);
-    if (replay.originalTimeHeader) marks.push([replay.originalTimeHeader, new Date(requestedAt).toISOString()]);
-    if (replay.expiresHeader) marks.push([replay.expiresHeader, new Date(expiresAt).toISOString()]);
-    const headers = replaceHeaders(kept.headers, marks);
-    const response = { status: replay.status ?? kept.status, headers, body: kept.body };
-    if (!transformReplay) return response;
-    return transformReplay(response, {
-      key,
-      requestedAt: new Date(requestedAt),
-      completedAt: new Date(completedAt),
-      expiresAt: new Date(expiresAt),
-    });
-  }
-
-  const keyMissing = () =>
-    new KeyMissingError(
-      `Send a key of your choice in the header ${options.headers[0]}, a new one for each operation and the same for its retries`,
-    );
-
   return {
     options,
     enter(view) {
       if (!options.methods.has(view.method)) return undefined;
-      const values = options.headers.flatMap((name) => view.header(name));
-      if (values.length === 0 && !options.required && !options.key) return undefined;
+      let values = noValues;
+      for (const name of options.headers) {
+        const lines = view.header(name);
+        // Frameworks that don't join repeated headers get the same answer as those that do.
+        if (lines.length > 0) values = [...values, lines.join(", ")];
+      }
+      if (values.length === 0 && !options.key && !options.requiredFor.has(view.method)) return undefined;
       return decide(view, values);
     },
   };

@@ -1,9 +1,10 @@
 export { concatBytes } from "../hash.ts";
 export type { ComparableBody, HttpBody } from "./body.ts";
 export { type DerivedKey, type DerivedKeyOptions, derivedKey } from "./derived-key.ts";
+export { type Dialect, dialects } from "./dialects.ts";
 export { type HttpDecision, type HttpGuard, type HttpRequestView, httpGuard } from "./guard.ts";
 export { groupHeaders, type HeaderList, type KeepHeader, replaceHeaders } from "./headers.ts";
-export { type Keep, keepAll, keepDeterministic, keepSuccess } from "./keep.ts";
+export { type Keep, type KeepStatus, keepAll, keepDeterministic, keepSuccess } from "./keep.ts";
 export type { KeyFormat } from "./key.ts";
 export type {
   HttpOptions,
@@ -14,5 +15,6 @@ export type {
   TtlHeaderOptions,
 } from "./options.ts";
 export type { HttpResponse } from "./outcome.ts";
-export type { ProblemCode, ProblemResponse, Statuses } from "./problem.ts";
+export type { ChangeProblem, ProblemCode, ProblemInfo, ProblemResponse, Statuses } from "./problem.ts";
 export { HttpRecording } from "./recording.ts";
+export { addToReplay } from "./replay.ts";

@@ -17,7 +17,8 @@ const formats = {
 } as const;
 
 const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"(.*)$/s;
-const parameters = /^(?:; *[a-z*][a-z0-9_.*-]*(?:=(?:"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"|[^\s;,"]+))?)* *$/;
+const parameters =
+  /^(?:; *[a-z*][a-z0-9_.*-]*(?:=(?:"(?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*"|[\x21\x23-\x2b\x2d-\x3a\x3c-\x7e]+))?)* *$/;
 const bare = /^[\x21\x23-\x2b\x2d-\x7e]+$/;
 
 /**

@@ -1,4 +1,4 @@
-import { InvalidOptionError, type OncewardError } from "../errors.ts";
+import { InvalidOptionError } from "../errors.ts";
 import {
   type Check,
   checkOptions,
@@ -17,7 +17,7 @@ import type { KeepHeader } from "./headers.ts";
 import { type Keep, keepSuccess } from "./keep.ts";
 import type { KeyFormat } from "./key.ts";
 import type { HttpResponse } from "./outcome.ts";
-import type { ProblemResponse, Statuses } from "./problem.ts";
+import type { ChangeProblem, Statuses } from "./problem.ts";
 
 /** Whose keys they are. Former scopes are looked up first: for a visitor who signs in between two tries. */
 export type Scope = string | { readonly current: string; readonly former: readonly string[] };
@@ -32,7 +32,7 @@ export interface ReplayOptions {
   readonly originalTimeHeader?: string | false | undefined;
   /** When the outcome expires, as ISO 8601. Default: `X-Idempotent-Expires`. */
   readonly expiresHeader?: string | false | undefined;
-  /** Replays have this status, whatever the first response had. Default: the first one's. */
+  /** Replays have this status where the first response had a 2xx one; redirects and errors stay what they are. */
   readonly status?: number | undefined;
 }
 
@@ -64,14 +64,14 @@ export interface HttpOptions<Request> extends Omit<PolicyOptions, "missingKey" |
   readonly keyFormat?: KeyFormat | undefined;
   /** Default: 255 characters. */
   readonly maxKeyLength?: number | undefined;
-  /** Makes a key when the client sends none: see `derivedKey`. */
-  readonly key?: DerivedKey<Request> | undefined;
-  /** Whether a request without a key is rejected. Default: false, it runs unprotected. */
-  readonly required?: boolean | undefined;
+  /** Makes a key when the client sends none: see `derivedKey`. Default: false, none is made. */
+  readonly key?: DerivedKey<Request> | false | undefined;
+  /** Whether a request without a key is rejected, or for which methods. Default: false, it runs unprotected. */
+  readonly required?: boolean | readonly string[] | undefined;
   /** Methods that are protected. Default: POST and PATCH. */
   readonly methods?: readonly string[] | undefined;
-  /** What must be the same in a duplicate, as plain data; `false` for nothing. Default: query and body. */
-  readonly fingerprint?: false | ((request: Request) => unknown) | undefined;
+  /** What must be the same in a duplicate, as plain data; `false` for nothing. Default: true, query and body. */
+  readonly fingerprint?: boolean | ((request: Request) => unknown) | undefined;
   /** Which responses are kept. Default: `keepSuccess`. */
   readonly keep?: Keep | undefined;
   /** Which headers are kept, over the default policy. */
@@ -84,7 +84,7 @@ export interface HttpOptions<Request> extends Omit<PolicyOptions, "missingKey" |
   /** Other statuses for errors. */
   readonly statuses?: Statuses | undefined;
   /** Another body or other headers for an error; what it leaves out stays as it is. */
-  readonly problem?: ((error: OncewardError, proposed: HttpResponse) => ProblemResponse) | undefined;
+  readonly problem?: ChangeProblem | undefined;
   /** How much of a request's body is read to compare it, where no parser has done so. Default: 1 MiB. */
   readonly maxBodyBytes?: number | undefined;
 }
@@ -96,9 +96,9 @@ export interface ResolvedHttpOptions<Request> {
   readonly keyFormat: KeyFormat;
   readonly maxKeyLength: number;
   readonly key: DerivedKey<Request> | undefined;
-  readonly required: boolean;
+  readonly requiredFor: ReadonlySet<string>;
   readonly methods: ReadonlySet<string>;
-  readonly fingerprint: false | ((request: Request) => unknown) | undefined;
+  readonly fingerprint: boolean | ((request: Request) => unknown);
   readonly keep: Keep;
   readonly keepHeaders: KeepHeader | undefined;
   readonly replay: { readonly [Name in keyof ReplayOptions]-?: NonNullable<ReplayOptions[Name]> | undefined };
@@ -139,10 +139,11 @@ const httpChecks = {
       ? undefined
       : '"any", "urlsafe", "uuid", "uuidv4", a RegExp or a function',
   maxKeyLength: count,
-  key: (value) => ((value as DerivedKey<unknown> | null)?.derive ? undefined : "made by derivedKey(...)"),
-  required: flag,
+  key: (value) =>
+    value === false || (value as DerivedKey<unknown> | null)?.derive ? undefined : "made by derivedKey(...), or false",
+  required: or(flag, listOf(text, "a list of HTTP methods")),
   methods: listOf(text, "a list of HTTP methods"),
-  fingerprint: functionOr(no),
+  fingerprint: functionOr(flag),
   keep: onlyFunction,
   keepHeaders: onlyFunction,
   replay: anObject,
@@ -180,8 +181,9 @@ export function resolveHttpOptions<Request>(
     const statuses = { ...given.statuses, ...present(layer.statuses ?? {}) };
     Object.assign(given, present(layer), { replay, statuses });
   }
-  const { scope, header = "Idempotency-Key", keyFormat = "any", maxKeyLength = 255, key, required = false } = given;
-  const { methods = ["POST", "PATCH"], fingerprint, keep = keepSuccess, keepHeaders, replay, transformReplay } = given;
+  const { scope, header = "Idempotency-Key", keyFormat = "any", maxKeyLength = 255, required = false } = given;
+  const { fingerprint = true, keep = keepSuccess, keepHeaders, replay, transformReplay } = given;
+  const key = given.key || undefined;
   const { ttlHeader, statuses = {}, problem, maxBodyBytes = 1_048_576 } = given;
   if (scope === undefined) {
     throw new InvalidOptionError(
@@ -194,14 +196,20 @@ export function resolveHttpOptions<Request>(
     );
   }
   const keyHeaders = typeof header === "string" ? [header] : header;
+  const methods = upperCase(given.methods ?? ["POST", "PATCH"]);
+  const requiredFor = required === true ? methods : upperCase(required || []);
+  for (const method of requiredFor) {
+    if (!methods.has(method))
+      throw new InvalidOptionError(`${where}: required names ${method}, which is not among the methods`);
+  }
   return {
     scope,
     headers: keyHeaders.map((name) => name.toLowerCase()),
     keyFormat,
     maxKeyLength,
     key,
-    required,
-    methods: new Set(methods.map((method) => method.toUpperCase())),
+    requiredFor,
+    methods,
     fingerprint,
     keep,
     keepHeaders,
@@ -227,6 +235,8 @@ function resolveTtlHeader(where: string, options: TtlHeaderOptions) {
   if (minMs > maxMs) throw new InvalidOptionError(`${where}: ttlHeader: minMs must not be more than maxMs`);
   return { name: name.toLowerCase(), minMs, maxMs };
 }
+
+const upperCase = (methods: readonly string[]) => new Set(methods.map((method) => method.toUpperCase()));
 
 /** Without what is undefined: that means absent, not "back to the default". */
 function present(options: object): object {

@@ -24,11 +24,14 @@ interface Head {
 const utf8 = new TextEncoder();
 
 /** Four bytes that say how long the head is, the head as JSON, then the body's bytes as they are. */
-export function encodeResponse({ status, headers, body, requestedAt }: KeptResponse): Uint8Array {
+export function encodeResponse(
+  { status, headers, requestedAt }: Omit<KeptResponse, "body">,
+  body: readonly Uint8Array[],
+): Uint8Array {
   const head = utf8.encode(JSON.stringify({ status, headers, at: requestedAt } satisfies Head));
   const length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, head.byteLength);
-  return concatBytes([length, head, body]);
+  return concatBytes([length, head, ...body]);
 }
 
 /** What {@link encodeResponse} wrote. */

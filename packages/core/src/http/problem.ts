@@ -29,13 +29,21 @@ export type ProblemResponse = {
   readonly body?: unknown;
 };
 
+/** What else is known when an error's response is made. */
+export interface ProblemInfo {
+  /** The key that the client sent, where it sent a valid one. */
+  readonly key: string | undefined;
+}
+/** Changes an error's response, given the error and what would be sent without the function. */
+export type ChangeProblem = (error: OncewardError, proposed: HttpResponse, info: ProblemInfo) => ProblemResponse;
+
 const utf8 = new TextEncoder();
 
 /** The error as `application/problem+json` (RFC 9457), or undefined when it is not the client's to know. */
 export function problemResponse(
   error: OncewardError,
-  statuses: Statuses,
-  change: ((error: OncewardError, proposed: HttpResponse) => ProblemResponse) | undefined,
+  { statuses, problem: change }: { readonly statuses: Statuses; readonly problem: ChangeProblem | undefined },
+  key: string | undefined,
 ): HttpResponse | undefined {
   const problem = (problems as Partial<Record<ErrorCode, { status: number; title: string }>>)[error.code];
   if (!problem) return undefined;
@@ -49,7 +57,7 @@ export function problemResponse(
   ];
   if (retryable) headers.push(["Retry-After", String(Math.max(1, Math.ceil((error.retryAfterMs ?? 1_000) / 1_000)))]);
   const proposed = { status, headers, body: utf8.encode(JSON.stringify(body)) };
-  return change ? changed(proposed, change(error, proposed)) : proposed;
+  return change ? changed(proposed, change(error, proposed, { key })) : proposed;
 }
 
 function changed(proposed: HttpResponse, { status, headers = [], body }: ProblemResponse): HttpResponse {

@@ -1,9 +1,10 @@
 import type { Context } from "../context.ts";
 import type { Engine } from "../engine.ts";
+import { InvalidOptionError } from "../errors.ts";
 import type { Execution } from "../execution.ts";
 import type { Completion } from "../flight.ts";
-import { concatBytes } from "../hash.ts";
-import { markerOutcome } from "../outcome.ts";
+import { markerOutcome, type Outcome } from "../outcome.ts";
+import type { MaybePromise } from "../runtime.ts";
 import { type HeaderList, headersToKeep } from "./headers.ts";
 import type { ResolvedHttpOptions } from "./options.ts";
 import { encodeResponse, type HttpResponse } from "./outcome.ts";
@@ -19,7 +20,7 @@ export class HttpRecording {
   readonly #options: Pick<ResolvedHttpOptions<never>, "keep" | "keepHeaders">;
   readonly #before: HeaderList;
   readonly #requestedAt: number;
-  readonly #replay: (completion: Completion) => Promise<HttpResponse>;
+  readonly #replay: (completion: Completion) => MaybePromise<HttpResponse>;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   #ended: Promise<HttpResponse | undefined> | undefined;
@@ -31,7 +32,7 @@ export class HttpRecording {
     readonly options: Pick<ResolvedHttpOptions<never>, "keep" | "keepHeaders">;
     readonly before: HeaderList;
     readonly requestedAt: number;
-    readonly replay: (completion: Completion) => Promise<HttpResponse>;
+    readonly replay: (completion: Completion) => MaybePromise<HttpResponse>;
   }) {
     this.#engine = parts.engine;
     this.#execution = parts.execution;
@@ -52,7 +53,7 @@ export class HttpRecording {
     if (this.#ended) return;
     this.#bytes += chunk.byteLength;
     if (this.#bytes > this.#execution.policy.maxOutcomeBytes) this.#chunks = [];
-    else if (chunk.byteLength > 0) this.#chunks.push(chunk.slice());
+    else if (chunk.byteLength > 0) this.#chunks.push(new Uint8Array(chunk));
   }
 
   /**
@@ -76,17 +77,34 @@ export class HttpRecording {
     return this.#ended;
   }
 
+  /** Never rejects: the response is there, and must reach the client whatever the options' functions do. */
   async #finish(status: number, after: HeaderList): Promise<HttpResponse | undefined> {
-    if (!this.#options.keep(status)) {
+    let outcome: Outcome | undefined;
+    try {
+      outcome = this.#options.keep(status, after) ? this.#outcome(status, after) : undefined;
+    } catch (cause) {
+      this.#report("keep or keepHeaders threw, so the response is not kept", cause);
+    }
+    if (!outcome) {
       await this.#execution.release("not-kept");
       return undefined;
     }
-    const settlement = await this.#execution.complete(this.#outcome(status, after));
+    const settlement = await this.#execution.complete(outcome);
     if (settlement.kind !== "superseded" || settlement.winner?.outcome.kind !== "http") return undefined;
-    return this.#replay(settlement.winner);
+    try {
+      return await this.#replay(settlement.winner);
+    } catch (cause) {
+      this.#report("transformReplay threw, so the client gets its own runner's response", cause);
+      return undefined;
+    }
   }
 
-  #outcome(status: number, after: HeaderList) {
+  #report(what: string, cause: unknown): void {
+    const error = new InvalidOptionError(`${what}: ${String(cause)}`, { cause });
+    this.#engine.emit(this.#execution.operation, { type: "store-error", call: "complete", error });
+  }
+
+  #outcome(status: number, after: HeaderList): Outcome {
     const { operation, policy } = this.#execution;
     if (this.#bytes > policy.maxOutcomeBytes) {
       const limit = policy.maxOutcomeBytes;
@@ -96,11 +114,8 @@ export class HttpRecording {
     const headers = headersToKeep(this.#before, after, this.#options.keepHeaders, (header) =>
       this.#engine.emit(operation, { type: "header-dropped", header }),
     );
-    const body = concatBytes(this.#chunks);
+    const payload = encodeResponse({ status, headers, requestedAt: this.#requestedAt }, this.#chunks);
     this.#chunks = [];
-    return {
-      kind: "http" as const,
-      payload: encodeResponse({ status, headers, body, requestedAt: this.#requestedAt }),
-    };
+    return { kind: "http", payload };
   }
 }

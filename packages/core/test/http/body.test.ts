@@ -43,7 +43,7 @@ describe("comparableBody", () => {
   });
 
   it("survives deep, wide and polluting JSON", () => {
-    expect(json("[".repeat(10_000) + "]".repeat(10_000))).toHaveLength(29_999);
+    expect(json("[".repeat(10_000) + "]".repeat(10_000))).toHaveLength(20_000);
     const wide = `{${Array.from({ length: 100_000 }, (_, index) => `"k${index}":1`).join()}}`;
     expect(typeof json(wide)).toBe("string");
     expect(json('{"__proto__":{"x":1}}')).not.toBe(json("{}"));
@@ -74,7 +74,7 @@ describe("comparableBody", () => {
   it("writes values that only parsers make", () => {
     expect(
       canonicalJson({ date: new Date(0), big: 1n, bytes: Uint8Array.of(1), gone: undefined, holes: [undefined] }),
-    ).toBe('{"big":1n,"bytes":bytes:AQ==,"date":"1970-01-01T00:00:00.000Z","holes":[null,],}');
+    ).toBe('{"big":1n,"bytes":bytes:AQ==,"date":"1970-01-01T00:00:00.000Z","holes":[null]}');
   });
 
   it.each([

@@ -1,12 +1,9 @@
 import { memoryStore } from "@onceward/store-memory";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
   derivedKey,
   type HeaderList,
-  type HttpDecision,
   type HttpOptions,
-  type HttpRequestView,
-  type HttpResponse,
   httpGuard,
   keepAll,
   keepDeterministic,
@@ -14,60 +11,7 @@ import {
   type Onceward,
   onceward,
 } from "../../src/index.ts";
-
-interface Asked {
-  readonly method?: string;
-  readonly path?: string;
-  readonly query?: string;
-  readonly headers?: Record<string, string>;
-  readonly body?: unknown;
-  readonly user?: string;
-  readonly before?: HeaderList;
-  readonly signal?: AbortSignal;
-}
-
-const opened: Onceward[] = [];
-afterEach(async () => void (await Promise.all(opened.splice(0).map((once) => once.close()))));
-
-function setUp(options: HttpOptions<Asked> = {}) {
-  const once = onceward({ store: memoryStore() });
-  opened.push(once);
-  const guard = httpGuard<Asked>(once, "idempotency", { scope: "shared" }, options);
-  const enter = (asked: Asked) =>
-    guard.enter({
-      request: asked,
-      identity: asked,
-      method: asked.method ?? "POST",
-      path: () => asked.path ?? "/orders",
-      query: () => asked.query ?? "",
-      header: (name) => (asked.headers?.[name] === undefined ? [] : [asked.headers[name]]),
-      body: () => ({ kind: "parsed", value: asked.body ?? {} }),
-      responseHeaders: () => asked.before ?? [],
-      signal: asked.signal,
-    } satisfies HttpRequestView<Asked>);
-  return { once, guard, enter };
-}
-
-const keyed = (more: Asked = {}): Asked => ({
-  ...more,
-  headers: { "content-type": "application/json", "idempotency-key": "k", ...more.headers },
-});
-
-async function finish(decision: HttpDecision | undefined, status = 201, headers: HeaderList = [], body = "done") {
-  if (decision?.kind !== "run") throw new Error(`expected to run, not ${JSON.stringify(decision)}`);
-  decision.recording.write(new TextEncoder().encode(body));
-  return decision.recording.finish(status, headers);
-}
-
-function answer(decision: HttpDecision | undefined): HttpResponse {
-  if (decision?.kind !== "answer") throw new Error(`expected an answer, not ${decision?.kind}`);
-  return decision.response;
-}
-
-const header = (response: HttpResponse, name: string) =>
-  response.headers.filter(([other]) => other.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
-const problem = (response: HttpResponse) =>
-  JSON.parse(new TextDecoder().decode(response.body)) as Record<string, unknown>;
+import { type Asked, answer, finish, header, keyed, problem, setUp } from "./harness.ts";
 
 describe("httpGuard", () => {
   it("leaves requests alone that nothing protects", () => {
@@ -210,7 +154,7 @@ describe("httpGuard", () => {
       expect(answer(await enter(keyed({ headers: { "x-idempotency-ttl": bad } }))).status).toBe(400);
     const startedAt = Date.now();
     await finish(await enter(keyed({ headers: { "x-idempotency-ttl": "5000" } })));
-    const record = await once.find({ operation: "POST /orders", scope: "shared", key: "k" });
+    const record = await once.find({ operation: "POST /orders", key: "k" });
     expect((record?.expiresAt ?? 0) - startedAt).toBeLessThan(3_600_000);
   });
 
@@ -229,7 +173,7 @@ describe("httpGuard", () => {
 
   it("derives a key from context and payload; a header wins", async () => {
     const { enter } = setUp({
-      key: derivedKey<Asked>({ context: ({ user = "" }) => user, fields: ["email"] }),
+      key: derivedKey<Asked>({ context: ({ user = "nobody" }) => user, fields: ["email"] }),
       fingerprint: false,
     });
     const type = { "content-type": "application/json" };
@@ -272,7 +216,6 @@ describe("httpGuard", () => {
 
   it("requires a scope, and an Onceward", () => {
     const once = onceward({ store: memoryStore() });
-    opened.push(once);
     expect(() => httpGuard(once, "idempotency", {})).toThrow(/scope is required/);
     expect(() => httpGuard({} as Onceward, "idempotency", { scope: "shared" })).toThrow(/onceward/);
   });
