@@ -5,12 +5,15 @@ import { type MaybePromise, nodeCrypto } from "./runtime.ts";
 
 /** What a codec must bind its result to, so that bytes moved to another record, or another part of it, don't decode. */
 export interface CodecContext {
+  /** Of the record. */
   readonly id: string;
+  /** What of the record: its outcome by kind, or a step by name. */
   readonly part: string;
 }
 
 /** Transforms outcomes and steps on their way to and from the store. */
 export interface Codec {
+  /** As the store gets it. */
   encode(plain: Uint8Array, context: CodecContext): MaybePromise<Uint8Array>;
   /** Throws when the bytes were not made by `encode` for this context. */
   decode(coded: Uint8Array, context: CodecContext): MaybePromise<Uint8Array>;

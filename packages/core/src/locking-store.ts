@@ -7,9 +7,11 @@ import type { ClaimRequest, ClaimResult, Store, StoredRecord } from "./store.ts"
 export interface LockingStore {
   /** What `set` was given, or null when there is nothing or it has expired. */
   get(key: string, scope: string): Promise<unknown>;
+  /** Replaces what is there; forgotten after `ttlMs`. */
   set(key: string, scope: string, value: object, ttlMs: number): Promise<unknown>;
   /** The lock's token; null, or a rejection named `LockTimeoutError`, when another holds it. */
   acquireLock(key: string, scope: string, timeoutMs: number): Promise<string | null | undefined>;
+  /** Frees the lock if that token holds it. */
   releaseLock(key: string, scope: string, lockToken: string): Promise<unknown>;
 }
 

@@ -71,7 +71,9 @@ export interface WrapOptions<Args extends readonly unknown[], Value>
     Pick<RunRequest<Value>, "keep" | "reconcile"> {
   /** Required: function names don't survive minifiers. */
   readonly operation: string;
+  /** Finds the key in the arguments; for a call without one, see `missingKey`. */
   readonly key: (...args: Args) => string | null | undefined;
+  /** Whose key it is; a function that finds nothing is an error, not a scope for all. */
   readonly scope?: string | ((...args: Args) => string) | undefined;
   /** What makes two calls the same. Default: all arguments. */
   readonly payload?: ((...args: Args) => unknown) | undefined;

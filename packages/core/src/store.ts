@@ -99,6 +99,7 @@ export type ClaimResult =
 
 /** A record as operators see it. */
 export interface StoredRecord {
+  /** A hash of namespace, scope, operation and key. */
   readonly id: string;
   /** `abandoned`: claimed, and its lease is over. */
   readonly state: "running" | "abandoned" | "completed";
@@ -107,6 +108,7 @@ export interface StoredRecord {
   readonly token: string;
   readonly fence: number;
   readonly attempt: number;
+  /** Masked: the operation, or the scope, and what is shown of the key. */
   readonly label?: string | undefined;
   /** When the current attempt claimed it. */
   readonly claimedAt: number;
