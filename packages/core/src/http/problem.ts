@@ -2,7 +2,16 @@ import type { ErrorCode, OncewardError } from "../errors.ts";
 import { type HeaderList, replaceHeaders } from "./headers.ts";
 import type { HttpResponse } from "./outcome.ts";
 
-/** The errors that a client can be told of. */
+interface Problem {
+  readonly status: number;
+  readonly title: string;
+  readonly detail?: string;
+}
+
+// Not the error's own message, which may name hosts and drivers; `store-error` events carry that.
+const storeDetail = "Whether this request is a duplicate can't be told now, so it was not run; send it again later";
+
+/** The errors that a client can be told of, with a detail where the error's own message is not for clients. */
 const problems = {
   ERR_KEY_MISSING: { status: 400, title: "An idempotency key is required" },
   ERR_KEY_INVALID: { status: 400, title: "The idempotency key is invalid" },
@@ -11,11 +20,11 @@ const problems = {
   ERR_BODY_TOO_LARGE: { status: 413, title: "The request's body is too large" },
   ERR_KEY_REUSED: { status: 422, title: "The idempotency key was used for another request" },
   ERR_TOO_MANY_WAITERS: { status: 429, title: "Too many requests wait for this idempotency key" },
-  ERR_STORE_UNAVAILABLE: { status: 503, title: "Idempotency is unavailable" },
-  ERR_STORE_CLOSED: { status: 503, title: "Idempotency is unavailable" },
+  ERR_STORE_UNAVAILABLE: { status: 503, title: "Idempotency is unavailable", detail: storeDetail },
+  ERR_STORE_CLOSED: { status: 503, title: "Idempotency is unavailable", detail: storeDetail },
   ERR_CLOSED: { status: 503, title: "The server is shutting down" },
   ERR_OUTCOME_NOT_KEPT: { status: 507, title: "The response was not kept" },
-} as const satisfies Partial<Record<ErrorCode, { status: number; title: string }>>;
+} as const satisfies Partial<Record<ErrorCode, Problem>>;
 
 /** Codes of the errors that a client can be told of. */
 export type ProblemCode = keyof typeof problems;
@@ -45,11 +54,12 @@ export function problemResponse(
   { statuses, problem: change }: { readonly statuses: Statuses; readonly problem: ChangeProblem | undefined },
   key: string | undefined,
 ): HttpResponse | undefined {
-  const problem = (problems as Partial<Record<ErrorCode, { status: number; title: string }>>)[error.code];
+  const problem = (problems as Partial<Record<ErrorCode, Problem>>)[error.code];
   if (!problem) return undefined;
-  const { code, message: detail, retryable, documentation } = error;
+  const { code, message, retryable, documentation } = error;
+  const { title, detail = message } = problem;
   const status = statuses[code as ProblemCode] ?? problem.status;
-  const body = { type: documentation, title: problem.title, status, detail, code, retryable, documentation };
+  const body = { type: documentation, title, status, detail, code, retryable, documentation };
   const headers: [string, string][] = [
     ["Content-Type", "application/problem+json"],
     ["Cache-Control", "no-store"],
