@@ -1,27 +1,50 @@
-import { onceward } from "@onceward/core";
-import { memoryStore } from "@onceward/store-memory";
+/** `pnpm demo`: the playground, until Ctrl-C. */
+import { spawn } from "node:child_process";
+import { parseArgs } from "node:util";
+import { startPlayground } from "./server/playground.ts";
 
-const once = onceward({ store: memoryStore() });
-once.on("replayed", () => console.log("  (replayed: nothing was charged)"));
+const DEFAULT_PORT = 4400;
 
-let charges = 0;
-async function charge(amount: number) {
-  charges += 1;
-  console.log(`  charging ${amount} …`);
-  return { receipt: `receipt-${charges}`, amount };
+const { values } = parseArgs({
+  // `pnpm demo -- --port 5000` hands the dashes on.
+  args: process.argv.slice(2).filter((argument) => argument !== "--"),
+  options: { port: { type: "string" }, "no-open": { type: "boolean" } },
+});
+const port = Number(values.port ?? DEFAULT_PORT);
+
+try {
+  const playground = await startPlayground(port);
+  let ending = false;
+  const end = async () => {
+    // Asked twice: somebody is in a hurry.
+    if (ending) process.exit(130);
+    ending = true;
+    await playground.close();
+    process.exit(0);
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, end);
+
+  if (port !== 0 && !playground.url.endsWith(`:${port}`)) console.log(`Port ${port} is busy, so it is another one:`);
+  console.log(`The playground is at ${playground.url} (Ctrl-C ends it)`);
+  for (const [framework, address] of Object.entries(playground.addresses)) {
+    console.log(`  ${framework.padEnd(8)} ${address}`);
+  }
+  if (!values["no-open"] && process.stdout.isTTY && !process.env["CI"]) open(playground.url);
+} catch (error) {
+  console.error(`The playground can't start: ${(error as Error).message}`);
+  process.exit(1);
 }
 
-/** What a client does that doesn't know whether its first request arrived: it sends the same again. */
-async function pay(title: string, amount: number) {
-  console.log(title);
-  const request = { operation: "pay", key: "order-42", payload: { amount } };
-  const { value } = await once.run(request, () => charge(amount));
-  console.log(`  ${value.receipt}`);
+/** Shows the page in the visitor's browser, where there is one. */
+function open(url: string): void {
+  const [command, ...args] =
+    process.platform === "darwin"
+      ? ["open", url]
+      : process.platform === "win32"
+        ? ["cmd", "/c", "start", url]
+        : ["xdg-open", url];
+  const child = spawn(command as string, args, { stdio: "ignore", detached: true });
+  // The address was printed: nothing is lost.
+  child.on("error", () => {});
+  child.unref();
 }
-
-await pay("The first request:", 5);
-await pay("A retry, because the answer was lost:", 5);
-await pay("The same key for another amount, a client's bug:", 7).catch((error) => console.log(`  ${error.message}`));
-console.log(`Charged ${charges} time.`);
-
-await once.close();

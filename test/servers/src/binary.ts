@@ -43,7 +43,8 @@ export async function findBinary({ variable, names, aptPackage }: Binary): Promi
   );
 }
 
-function onPath(names: readonly string[]): string | undefined {
+/** The path of the first of these programs that is installed, if any. */
+export function onPath(names: readonly string[]): string | undefined {
   // Debian keeps pgbouncer in /usr/sbin, which is not on an ordinary user's PATH.
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/local/sbin", "/usr/sbin"];
   const candidates = names.flatMap((name) => (name.includes("/") ? [name] : folders.map((dir) => join(dir, name))));
