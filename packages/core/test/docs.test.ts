@@ -67,3 +67,14 @@ describe("docs/failure-modes.md", () => {
     expect(named.filter((number) => !contract.includes(`**${number}**`))).toEqual([]);
   });
 });
+
+describe("the README of core", () => {
+  it("has every event of events.ts in its table, and no other", () => {
+    const readme = readFileSync(join(root, "packages/core/README.md"), "utf8");
+    const [, table = ""] = /## Events\n([\s\S]*?)\n## /.exec(readme) ?? [];
+    const rows = [...table.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, name]) => name);
+    const source = readFileSync(join(root, "packages/core/src/events.ts"), "utf8");
+    const events = [...source.matchAll(/readonly type: "([\w-]+)"/g)].map(([, name]) => name);
+    expect(rows.sort()).toEqual(events.sort());
+  });
+});
