@@ -127,10 +127,15 @@ export class Engine {
       takeover: policy.takeover,
       label: labelOf(operation),
     };
-    const sentAt = monotonicNow();
+    let sentAt = monotonicNow();
     let claim: ClaimResult;
     try {
       claim = await this.options.store.claim(operation.id, request);
+      if (claim.state === "claimed" && monotonicNow() - sentAt >= policy.leaseMs) {
+        // So late an answer that another may have taken over: ask whether the claim still stands.
+        sentAt = monotonicNow();
+        claim = await this.options.store.claim(operation.id, request);
+      }
     } catch (cause) {
       const error = asStoreError(cause);
       this.emit(operation, { type: "store-error", call: "claim", error });

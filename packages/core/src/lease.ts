@@ -38,6 +38,7 @@ export class Lease {
     this.#options = options;
     // A claim that nobody confirmed can't run out.
     this.#endsAt = options.claimSentAt === undefined ? Number.POSITIVE_INFINITY : options.claimSentAt + options.leaseMs;
+    if (this.#startedAt >= this.#endsAt) this.#lose("expired");
     this.#schedule();
   }
 

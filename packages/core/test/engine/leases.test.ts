@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { held, refused } from "./faulty-store.ts";
 import { controlledWork, createWorld, follow, type World } from "./world.ts";
 
@@ -50,6 +50,60 @@ it("loses the lease when leaseMs have passed since the last renewal was sent, no
   renewal.answer();
   await world.settle();
   expect(events.map(({ type }) => type)).toEqual(["claimed", "lease-lost", "lease-renewed"]);
+});
+
+describe("a claim that is answered after its lease", () => {
+  /** A caller whose claims are answered late, and how it went on. */
+  async function lateClaims(...claims: ReturnType<typeof held>[]) {
+    const here = world.process();
+    here.store.next("claim", ...claims.map(({ fault }) => fault));
+    const work = controlledWork();
+    const call = follow(here.once.run(name, work));
+    for (const claim of claims) {
+      claim.arrive();
+      await world.pass(10_000);
+      claim.answer();
+      await world.settle();
+    }
+    return { ...here, work, call };
+  }
+
+  it("is asked for again, and runs when it still stands", async () => {
+    const { store, heard, work } = await lateClaims(held());
+    expect(store.calls).toEqual(["claim", "claim"]);
+    expect(work.runs[0]?.context).toMatchObject({ attempt: 1, signal: { aborted: false } });
+    expect(heard()).toEqual(["claimed"]);
+    // The lease counts from the second claim.
+    store.always("renew", refused());
+    await world.pass(9_999);
+    expect(heard()).not.toContain("lease-lost");
+    await world.pass(1);
+    expect(heard()).toContain("lease-lost");
+  });
+
+  it("does not run beside the one who took over meanwhile", async () => {
+    const [here, there, claim] = [world.process(), world.process(), held()];
+    const [work, other] = [controlledWork(), controlledWork()];
+    here.store.next("claim", claim.fault);
+    const call = follow(here.once.run(name, work));
+    claim.arrive();
+    await world.settle();
+    const takeover = follow(there.once.run(name, other));
+    await world.pass(10_001);
+    claim.answer();
+    await world.settle();
+    expect([work.runs.length, other.runs.length]).toEqual([0, 1]);
+    other.runs[0]?.end("theirs");
+    await world.settle();
+    expect(takeover.value).toEqual({ value: "theirs", replayed: false });
+    expect(call.value).toEqual({ value: "theirs", replayed: true });
+  });
+
+  it("twice, starts with its signal aborted", async () => {
+    const { work, heard } = await lateClaims(held(), held());
+    expect(work.runs[0]?.context.signal.reason).toMatchObject({ code: "ERR_LEASE_LOST", reason: "expired" });
+    expect(heard()).toEqual(["claimed", "lease-lost"]);
+  });
 });
 
 it("loses the lease when renew says that another has the record", async () => {
