@@ -132,12 +132,13 @@ const wrapChecks = {
   reconcile: functionOr(() => "nothing"),
 } satisfies Record<keyof WrapOptions<[], unknown>, Check>;
 
+/** The runs that this code is inside of. One for all instances: each such storage slows down every promise of the process. */
+const running = asyncHooks && new asyncHooks.AsyncLocalStorage<readonly { id: string; owner: Engine }[]>();
+
 /** Makes an Onceward on a store. Options are checked here: a wrong one throws `InvalidOptionError`. */
 export function onceward(options: OncewardOptions): Onceward {
   const engine = new Engine(resolveOptions(options));
   const { store, namespace, policy: defaultPolicy } = engine.options;
-  // The ids whose work this code runs inside of.
-  const running = asyncHooks && new asyncHooks.AsyncLocalStorage<readonly string[]>();
 
   async function run<Value>(
     request: RunRequest<Value>,
@@ -148,13 +149,13 @@ export function onceward(options: OncewardOptions): Onceward {
     const operation = await identify(request, policy);
     if (!operation) return { value: await work(unprotectedContext()), replayed: false };
     const outer = running?.getStore() ?? [];
-    if (outer.includes(operation.id)) {
+    if (outer.some(({ id, owner }) => id === operation.id && owner === engine)) {
       throw new NestedRunError(
         "run was called inside the work of the very same operation and key, and would wait for itself. Use another key for the inner part",
       );
     }
     const inside = <Result>(part: () => Result): Result =>
-      running ? running.run([...outer, operation.id], part) : part();
+      running ? running.run([...outer, { id: operation.id, owner: engine }], part) : part();
 
     const entry = await engine.enter(operation, policy, request.signal);
     if (entry.kind === "replay") return { value: decode<Value>(entry.outcome), replayed: true };

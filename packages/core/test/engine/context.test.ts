@@ -196,6 +196,12 @@ describe("a run inside itself", () => {
     await expect(call).rejects.toMatchObject({ code: "ERR_NESTED_RUN" });
   });
 
+  it("on another store is none", async () => {
+    const [outer, inner] = [world.process(), createWorld().process()];
+    const call = await outer.once.run(name, async () => (await inner.once.run(name, () => "inner")).value);
+    expect(call.value).toBe("inner");
+  });
+
   it("of another key, and after the outer one, is none", async () => {
     const { once } = world.process();
     const outer = await once.run(name, () => once.run({ ...name, key: "inner" }, () => "inner"));
