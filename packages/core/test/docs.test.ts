@@ -78,3 +78,14 @@ describe("the README of core", () => {
     expect(rows.sort()).toEqual(events.sort());
   });
 });
+
+describe("docs/errors.md", () => {
+  it("has the status of every error that clients are told of", () => {
+    const page = readFileSync(join(root, "docs/errors.md"), "utf8");
+    const source = readFileSync(join(root, "packages/core/src/http/problem.ts"), "utf8");
+    const sent = [...source.matchAll(/(ERR_\w+): \{ status: (\d+)/g)].map(([, code, status]) => `${code} ${status}`);
+    const told = [...page.matchAll(/^### (ERR_\w+)\n\n`\w+`, HTTP (\d+)\./gm)];
+    expect(sent.length).toBeGreaterThan(5);
+    expect(told.map(([, code, status]) => `${code} ${status}`).sort()).toEqual(sent.sort());
+  });
+});
