@@ -32,8 +32,8 @@ const migrations = Object.entries(tracks).flatMap(([track, folder]) =>
 );
 write("migrations.ts", "migrations", migrations);
 
-// Comments are for readers of the .sql files; the server would parse them again for every unprepared call.
-const withoutComments = (sql: string) => sql.replace(/^\s*--.*\n/gm, "");
+// Comments and layout are for readers of the .sql files; the server copies the text of a statement with every call.
+const withoutComments = (sql: string) => sql.replace(/^\s*--.*\n/gm, "").replace(/\s+/g, " ");
 const statements = sqlFiles("statements").map((file) => [
   file.replace(/\.sql$/, "").replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()),
   withoutComments(read("statements", file)),

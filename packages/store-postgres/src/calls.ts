@@ -1,5 +1,6 @@
 import { StoreUnavailableError } from "@onceward/core";
-import type { Borrowed, ConnectionSource, PostgresQuery } from "./client.ts";
+import type { Borrowed, ConnectionSource, PostgresCallback, PostgresQuery } from "./client.ts";
+import { createDeadlines } from "./deadlines.ts";
 import { isLostPreparedStatement, isSerializationFailure, isServerError, storeError } from "./errors.ts";
 
 /** Sends statements and never waits for ever. */
@@ -21,8 +22,17 @@ export interface CallOptions {
   readonly onWarning: (code: string, message: string) => void;
 }
 
-/** A transaction that loses against others this often has met a server in trouble. */
-const MAX_ATTEMPTS = 20;
+/** A statement and whoever waits for it. */
+interface Call {
+  readonly query: PostgresQuery;
+  readonly undo: (() => PostgresQuery) | undefined;
+  readonly resolve: (rows: unknown[][]) => void;
+  readonly reject: (error: Error) => void;
+  connection: Borrowed | undefined;
+  /** The caller has gone. */
+  givenUp: boolean;
+}
+
 /**
  * How long a connection whose statement was given up may take to answer after all. Until then it can't be used, and
  * afterwards it is closed.
@@ -32,89 +42,94 @@ const LINGER_MS = 10_000;
 /** Makes {@link Calls} over somebody's connections. */
 export function createCalls(source: ConnectionSource, options: CallOptions): Calls {
   const { timeoutMs } = options;
-  const lingering = new Set<() => void>();
+  /** Connections whose statement was given up, and what closes them. */
+  const lingering = new Map<Borrowed, NodeJS.Timeout>();
   let { prepare } = options;
 
-  /** Repeats only what the server says it has not done. */
-  const send = async (connection: Borrowed, query: PostgresQuery, givenUp: () => boolean): Promise<unknown[][]> => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        if (!prepare) delete query.name;
-        return await connection.run(query);
-      } catch (error) {
-        if (givenUp() || attempt === MAX_ATTEMPTS) throw error;
-        if (prepare && isLostPreparedStatement(error)) {
-          prepare = false;
-          options.onWarning(
-            "prepared-statements-lost",
-            "A pooler mixes up prepared statements; the store goes on without them. Set `prepare: false`.",
-          );
-        } else if (!isSerializationFailure(error)) throw error;
-      }
+  const deadlines = createDeadlines<Call>(timeoutMs, (call) => {
+    call.givenUp = true;
+    if (call.connection !== undefined) linger(call.connection);
+    call.reject(new StoreUnavailableError(`Postgres did not answer within ${timeoutMs} ms.`));
+  });
+
+  /** Whether the server says that it has not run the statement, so that to repeat it is right. */
+  const mayRepeat = (query: PostgresQuery, error: unknown): boolean => {
+    if (isSerializationFailure(error)) return true;
+    if (query.name === undefined || !isLostPreparedStatement(error)) return false;
+    if (prepare) {
+      prepare = false;
+      options.onWarning(
+        "prepared-statements-lost",
+        "A pooler mixes up prepared statements; the store goes on without them. Set `prepare: false`.",
+      );
+    }
+    return true;
+  };
+
+  const send = (connection: Borrowed, query: PostgresQuery, done: PostgresCallback<unknown[][]>): void => {
+    if (!prepare) delete query.name;
+    try {
+      connection.run(query, done);
+    } catch (error) {
+      done(error as Error);
     }
   };
 
-  /** The caller has gone. Lets the statement end, undoes it, and only then lets others have the connection. */
-  const linger = (connection: Borrowed, answer: Promise<unknown>, undo?: () => PostgresQuery): void => {
-    let returned = false;
-    const giveBack = (broken: boolean) => {
-      if (returned) return;
-      returned = true;
-      clearTimeout(timer);
-      lingering.delete(destroy);
-      connection.giveBack(broken);
-    };
-    const destroy = () => giveBack(true);
-    const timer = setTimeout(destroy, LINGER_MS);
-    timer.unref();
-    lingering.add(destroy);
-    answer
-      .then(() => undo && send(connection, undo(), () => returned))
-      .then(
-        () => giveBack(false),
-        (error: unknown) => giveBack(isBroken(error)),
-      );
-  };
-
-  const run: Calls["run"] = (query, undo) =>
-    new Promise((resolve, reject) => {
-      let over = false;
-      let giveUp = () => {};
-      const timer = setTimeout(() => {
-        over = true;
-        reject(new StoreUnavailableError(`Postgres did not answer within ${timeoutMs} ms.`));
-        giveUp();
-      }, timeoutMs);
-      const fail = (error: unknown) => {
-        clearTimeout(timer);
-        reject(storeError(error));
-      };
-      source.borrow().then((connection) => {
-        // It came too late, and nothing was sent.
-        if (over) return connection.giveBack(false);
-        const answer = send(connection, query, () => over);
-        giveUp = () => linger(connection, answer, undo);
-        answer.then(
-          (rows) => {
-            if (over) return;
-            clearTimeout(timer);
-            connection.giveBack(false);
-            resolve(rows);
-          },
-          (error: unknown) => {
-            if (over) return;
-            connection.giveBack(isBroken(error));
-            fail(error);
-          },
-        );
-      }, fail);
+  const sendCall = (connection: Borrowed, call: Call): void =>
+    send(connection, call.query, (error, rows) => {
+      if (call.givenUp) return undo(connection, call, error);
+      if (mayRepeat(call.query, error)) return sendCall(connection, call);
+      deadlines.delete(call);
+      connection.giveBack(isBroken(error));
+      if (error) call.reject(storeError(error));
+      else call.resolve(rows ?? []);
     });
 
+  /** Keeps the connection of a call that was given up from others, until the statement has ended and is undone. */
+  const linger = (connection: Borrowed): void => {
+    const timer = setTimeout(() => endLingering(connection, true), LINGER_MS);
+    timer.unref();
+    lingering.set(connection, timer);
+  };
+
+  const undo = (connection: Borrowed, call: Call, error: unknown): void => {
+    if (error || call.undo === undefined) {
+      endLingering(connection, isBroken(error));
+      return;
+    }
+    const query = call.undo();
+    send(connection, query, (failure) => {
+      if (mayRepeat(query, failure) && lingering.has(connection)) undo(connection, call, undefined);
+      else endLingering(connection, isBroken(failure));
+    });
+  };
+
+  const endLingering = (connection: Borrowed, broken: boolean): void => {
+    if (!lingering.has(connection)) return;
+    clearTimeout(lingering.get(connection));
+    lingering.delete(connection);
+    connection.giveBack(broken);
+  };
+
   return {
-    run,
+    run: (query, undo) =>
+      new Promise((resolve, reject) => {
+        const call: Call = { query, undo, resolve, reject, connection: undefined, givenUp: false };
+        deadlines.add(call);
+        source.borrow((error, connection) => {
+          // When it comes too late, nothing was sent.
+          if (call.givenUp) return connection?.giveBack(false);
+          if (connection === undefined) {
+            deadlines.delete(call);
+            return reject(storeError(error));
+          }
+          call.connection = connection;
+          sendCall(connection, call);
+        });
+      }),
     script: async (sql) => {
-      const connection = await source.borrow().catch((error: unknown) => {
-        throw storeError(error);
+      const connection = await new Promise<Borrowed>((resolve, reject) => {
+        source.borrow((error, borrowed) => (borrowed ? resolve(borrowed) : reject(storeError(error))));
       });
       try {
         await connection.script(sql);
@@ -127,11 +142,11 @@ export function createCalls(source: ConnectionSource, options: CallOptions): Cal
       }
     },
     close: () => {
-      for (const destroy of lingering) destroy();
+      for (const connection of [...lingering.keys()]) endLingering(connection, true);
       source.close();
     },
   };
 }
 
 /** After an error that the server sent, the connection is as good as before, unless the server took leave with it. */
-const isBroken = (error: unknown) => !isServerError(error) || error.severity !== "ERROR";
+const isBroken = (error: unknown) => Boolean(error) && !(isServerError(error) && error.severity === "ERROR");

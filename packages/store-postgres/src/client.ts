@@ -11,9 +11,12 @@ export interface PostgresQuery {
   name?: string;
 }
 
+/** Gets the answer to a query, or why there is none. */
+export type PostgresCallback<T> = (error: Error | null | undefined, answer?: T) => void;
+
 /** A connected `pg.Client`. */
 export interface PostgresConnection {
-  query(query: PostgresQuery): Promise<{ readonly rows: unknown[][] }>;
+  query(query: PostgresQuery, done: PostgresCallback<{ readonly rows: unknown[][] }>): void;
   /** Several statements in one message. */
   query(sql: string): Promise<unknown>;
   on(event: "error" | "end", listener: (error: Error) => void): unknown;
@@ -39,6 +42,7 @@ export interface PostgresPool {
   readonly totalCount: number;
   readonly options?: { readonly max?: number | undefined };
   connect(): Promise<PostgresPoolConnection>;
+  connect(done: PostgresCallback<PostgresPoolConnection>): void;
   on(event: "error", listener: (error: Error) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;
 }
@@ -65,15 +69,15 @@ export const isInProcess = (client: PostgresClient): client is PostgresInProcess
 
 /** A connection that nobody else uses until it is given back. */
 export interface Borrowed {
-  run(query: PostgresQuery): Promise<unknown[][]>;
+  run(query: PostgresQuery, done: PostgresCallback<unknown[][]>): void;
   script(sql: string): Promise<unknown>;
   /** `broken`: nobody may use it again. */
   giveBack(broken: boolean): void;
 }
 
-/** Where the statements' connections come from. */
+/** Where the statements' connections come from. Callbacks and not promises: with them, `pg` costs a third less. */
 export interface ConnectionSource {
-  borrow(): Promise<Borrowed>;
+  borrow(done: PostgresCallback<Borrowed>): void;
   close(): void;
 }
 
@@ -85,23 +89,23 @@ export function connectionSource(client: PostgresClient): ConnectionSource {
 
 /** Whoever loses a connection learns it from the statement that fails; unheard, the event would end the process. */
 const ignoreError = () => {};
+/** What was made of a connection, once and for all stores that share its pool. */
+const known = new WeakMap<PostgresPoolConnection, Borrowed>();
 
 function poolSource(pool: PostgresPool): ConnectionSource {
-  const heard = new WeakSet<PostgresPoolConnection>();
   pool.on("error", ignoreError);
   return {
-    borrow: async () => {
-      const connection = await pool.connect();
-      if (!heard.has(connection)) {
-        heard.add(connection);
-        connection.on("error", ignoreError);
-      }
-      return {
-        run: async (query) => (await connection.query(query)).rows,
-        script: (sql) => connection.query(sql),
-        giveBack: (broken) => connection.release(broken),
-      };
-    },
+    borrow: (done) =>
+      pool.connect((error, connection) => {
+        if (connection === undefined) return done(error ?? new Error("the pool has no connection"));
+        let borrowed = known.get(connection);
+        if (borrowed === undefined) {
+          connection.on("error", ignoreError);
+          borrowed = borrow(connection, (broken) => connection.release(broken));
+          known.set(connection, borrowed);
+        }
+        done(null, borrowed);
+      }),
     close: () => pool.removeListener("error", ignoreError),
   };
 }
@@ -109,30 +113,36 @@ function poolSource(pool: PostgresPool): ConnectionSource {
 /** One connection: statements take turns here, as `pg` no longer wants to queue them itself. */
 function singleSource(connection: PostgresConnection): ConnectionSource {
   connection.on("error", ignoreError);
-  let lastTurn: Promise<void> = Promise.resolve();
+  const waiting: PostgresCallback<Borrowed>[] = [];
+  let taken = false;
+  const borrowed = borrow(connection, () => {
+    const next = waiting.shift();
+    taken = next !== undefined;
+    next?.(null, borrowed);
+  });
   return {
-    borrow: async () => {
-      const before = lastTurn;
-      let giveBack = () => {};
-      lastTurn = new Promise((resolve) => {
-        giveBack = resolve;
-      });
-      await before;
-      return {
-        run: async (query) => (await connection.query(query)).rows,
-        script: (sql) => connection.query(sql),
-        giveBack,
-      };
+    borrow: (done) => {
+      if (taken) return void waiting.push(done);
+      taken = true;
+      done(null, borrowed);
     },
     close: () => connection.removeListener("error", ignoreError),
   };
 }
 
+const borrow = (connection: PostgresConnection, giveBack: (broken: boolean) => void): Borrowed => ({
+  run: (query, done) => connection.query(query, (error, answer) => done(error, answer?.rows)),
+  script: (sql) => connection.query(sql),
+  giveBack,
+});
+
 function inProcessSource(client: PostgresInProcess): ConnectionSource {
   const borrowed: Borrowed = {
-    run: async ({ text, values }) => (await client.query(text, values, { rowMode: "array" })).rows as unknown[][],
+    run: ({ text, values }, done) => {
+      client.query(text, values, { rowMode: "array" }).then(({ rows }) => done(null, rows as unknown[][]), done);
+    },
     script: (sql) => client.exec(sql),
     giveBack: () => {},
   };
-  return { borrow: async () => borrowed, close: () => {} };
+  return { borrow: (done) => done(null, borrowed), close: () => {} };
 }

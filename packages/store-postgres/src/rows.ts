@@ -1,30 +1,37 @@
 import type { ClaimResult, StoredRecord } from "@onceward/core";
 
 /** Reads the row that claim.sql returns; its first column is a list of words, of which none has a space. */
-export function decodeClaim([head, outcome, stepNames, stepResults]: readonly unknown[]): ClaimResult {
-  const [state, first = "", second, third] = (head as string).split(" ");
-  switch (state) {
-    case "claimed":
-      return {
-        state,
-        fence: Number(first),
-        attempt: Number(second),
-        takenOver: third === "t",
-        ...stepsOf(stepNames as string[] | null, stepResults as Uint8Array[]),
-      };
-    case "completed":
-      return {
-        state,
-        fingerprint: first,
-        outcome: bytesOf(outcome as Uint8Array),
-        completedAt: pointInTime(second),
-        expiresAt: pointInTime(third),
-      };
-    case "running":
-      return { state, fingerprint: first, fence: Number(second), leaseRemainingMs: Math.ceil(Number(third)) };
-    default:
-      return { state: "abandoned", fingerprint: first, fence: Number(second), attempt: Number(third) };
+export function decodeClaim([head, outcome]: readonly unknown[]): ClaimResult {
+  const words = (head as string).split(" ");
+  // Else the first word is a fingerprint, which is URL-safe.
+  if (words[0] === "+") return decodeGranted(words);
+  const [fingerprint = "", fence, attempt, leaseSeconds, expiresAt, completedAt] = words;
+  if (completedAt !== undefined) {
+    return {
+      state: "completed",
+      fingerprint,
+      outcome: bytesOf(outcome as Uint8Array),
+      completedAt: pointInTime(completedAt),
+      expiresAt: pointInTime(expiresAt),
+    };
   }
+  const leaseRemainingMs = Math.ceil(milliseconds(leaseSeconds));
+  if (leaseRemainingMs > 0) return { state: "running", fingerprint, fence: Number(fence), leaseRemainingMs };
+  return { state: "abandoned", fingerprint, fence: Number(fence), attempt: Number(attempt) };
+}
+
+function decodeGranted([, fence, attempt, takenOver, ...words]: readonly string[]): ClaimResult {
+  const steps = new Map<string, Uint8Array>();
+  for (let index = 0; index < words.length; index += 2) {
+    steps.set(unescapeText(words[index]!), bytesOf(Buffer.from(words[index + 1]!, "hex")));
+  }
+  return {
+    state: "claimed",
+    fence: Number(fence),
+    attempt: Number(attempt),
+    takenOver: takenOver === "t",
+    ...(steps.size > 0 && { steps }),
+  };
 }
 
 /** Reads the columns `{{record}}` of find.sql and list.sql, and the outcome behind them if there is one. */
@@ -38,7 +45,7 @@ export function decodeRecord(row: readonly unknown[]): StoredRecord {
     attempt,
     label,
     claimedAt,
-    leaseMs,
+    leaseSeconds,
     expiresAt,
     steps,
     completedAt,
@@ -53,7 +60,7 @@ export function decodeRecord(row: readonly unknown[]): StoredRecord {
     attempt: Number(attempt),
     ...(label !== null && { label: unescapeText(label as string) }),
     claimedAt: pointInTime(claimedAt),
-    leaseRemainingMs: state === "running" ? Math.ceil(Number(leaseMs)) : 0,
+    leaseRemainingMs: state === "running" ? Math.ceil(milliseconds(leaseSeconds)) : 0,
     expiresAt: pointInTime(expiresAt),
     steps: (steps as string[]).map(unescapeText),
     ...(completedAt !== null && { completedAt: pointInTime(completedAt) }),
@@ -68,16 +75,16 @@ export function decodeRecord(row: readonly unknown[]): StoredRecord {
 export const escapeText = (text: string) =>
   text.replace(/[^ -~]|\\/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
+/** The same for what must be one word, as names of steps are in the answer to a claim. */
+export const escapeWord = (text: string) => escapeText(text).replaceAll(" ", "\\u0020");
+
 const unescapeText = (text: string) =>
   text.replace(/\\u([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-
-function stepsOf(names: readonly string[] | null, results: readonly Uint8Array[]): { steps?: Map<string, Uint8Array> } {
-  if (names === null || names.length === 0) return {};
-  return { steps: new Map(names.map((name, index) => [unescapeText(name), bytesOf(results[index]!)])) };
-}
 
 /** Not a Buffer, which behaves differently (`slice`) and which not every runtime has. */
 const bytesOf = (bytes: Uint8Array) => new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** The server counts microseconds. */
-const pointInTime = (epochMs: unknown) => Math.floor(Number(epochMs));
+/** The server counts microseconds, and says seconds. */
+const milliseconds = (seconds: unknown) => Math.round(Number(seconds) * 1_000_000) / 1_000;
+
+const pointInTime = (epochSeconds: unknown) => Math.floor(milliseconds(epochSeconds));

@@ -20,8 +20,11 @@ export interface StoreSql {
 const STATE = `CASE WHEN r.completed_at IS NOT NULL THEN 'completed'
   WHEN r.lease_until > statement_timestamp() THEN 'running' ELSE 'abandoned' END`;
 const RECORD = `r.fence, r.id, ${STATE}, r.fingerprint, r.token, r.attempt, r.label,
-  date_part('epoch', r.claimed_at) * 1000, date_part('epoch', r.lease_until - statement_timestamp()) * 1000,
-  date_part('epoch', r.expires_at) * 1000, r.step_names, date_part('epoch', r.completed_at) * 1000`;
+  date_part('epoch', r.claimed_at), date_part('epoch', r.lease_until - statement_timestamp()),
+  date_part('epoch', r.expires_at), r.step_names, date_part('epoch', r.completed_at)`;
+/** A claim that was granted; each step is two more words. decodeClaim of rows.ts reads it. */
+const CLAIMED = `concat_ws(' ', '+', r.fence, r.attempt, r.taken_over, (
+      SELECT string_agg(concat(name, ' ', encode(result, 'hex')), ' ') FROM unnest(r.step_names, r.step_results) AS s (name, result)))`;
 const ARCHIVED_COLUMNS =
   "expires_at, claimed_at, completed_at, fence, attempt, id, owner, fingerprint, label, step_names, step_results, outcome";
 
@@ -102,6 +105,8 @@ function placeholders({ schema, table, archive, rls }: SqlOptions): Record<strin
     sweepIndex: quote(`${table}_sweep`),
     channel: `onceward_${hash(qualified(table))}`,
     take: qualified(`${table}_take_v1`),
+    retake: qualified(`${table}_retake_v1`),
+    claimed: CLAIMED,
     // Said in each statement too, for roles that row-level security doesn't bind, such as superusers.
     owner: setting || (rls ? "current_user::text" : "''::text"),
     state: STATE,

@@ -8,10 +8,10 @@ import {
   StoreUnavailableError,
 } from "@onceward/core";
 import { createCalls } from "./calls.ts";
-import { connectionSource } from "./client.ts";
+import { connectionSource, type PostgresQuery } from "./client.ts";
 import { createListener, type Listener } from "./listener.ts";
 import { type PostgresStoreOptions, resolveOptions } from "./options.ts";
-import { decodeClaim, decodeRecord, escapeText } from "./rows.ts";
+import { decodeClaim, decodeRecord, escapeText, escapeWord } from "./rows.ts";
 import { checkVersions } from "./schema.ts";
 import { migrationScript, type StatementName, storeSql } from "./sql.ts";
 
@@ -57,10 +57,10 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
     checked = true;
   };
 
-  const call = async (name: StatementName, values: unknown[], undo?: [StatementName, unknown[]]) => {
+  const call = async (name: StatementName, values: unknown[], undo?: () => PostgresQuery) => {
     assertOpen();
     if (!checked) await check();
-    return calls.run(statements[name](values), undo && (() => statements[undo[0]](undo[1])));
+    return calls.run(statements[name](values), undo);
   };
 
   const changed = async (name: StatementName, values: unknown[]) => (await call(name, values)).length > 0;
@@ -78,8 +78,8 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
         label === undefined ? null : escapeText(label),
       ];
       for (let round = 1; round <= MAX_ROUNDS; round += 1) {
-        const [row] = await call("claim", values, ["release", [id, token]]);
-        if (row !== undefined) return decodeClaim(row);
+        const [row] = await call("claim", values, () => statements.release([id, token]));
+        if (row?.[0]) return decodeClaim(row);
       }
       throw new StoreUnavailableError(`Lost ${MAX_ROUNDS} races for one record in a row.`);
     },
@@ -95,7 +95,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
     saveStep: async (id, token, name, result) => {
       assertSize("step's result", result);
-      return changed("saveStep", [id, token, escapeText(name), result]);
+      return changed("saveStep", [id, token, escapeWord(name), result]);
     },
 
     find: async (id) => {
@@ -134,7 +134,12 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
       return removed;
     },
 
-    ...(listener && { watch: watcher(listener, call) }),
+    ...(listener && {
+      watch: async (id, seenFence, signal) => {
+        assertOpen();
+        await watchRecord(listener, call, id, seenFence, signal);
+      },
+    }),
 
     onEvent: (listen) => {
       listeners.add(listen);
@@ -167,28 +172,29 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 }
 
 /** Subscribes, then checks. */
-const watcher =
-  (
-    listener: Listener,
-    call: (name: StatementName, values: unknown[]) => Promise<unknown[][]>,
-  ): NonNullable<Store["watch"]> =>
-  async (id, seenFence, signal) => {
-    if (signal.aborted || !(await listener.subscribe(signal)) || signal.aborted) return;
-    let wake = () => {};
-    const woken = new Promise<void>((resolve) => {
-      wake = resolve;
-    });
-    const remove = listener.add(id, wake);
-    signal.addEventListener("abort", wake);
-    try {
-      // An abort needn't wait for the answer.
-      const asked = call("watch", [id, seenFence]).then((rows) => rows.length === 0 && wake());
-      await Promise.race([woken, asked.then(() => woken)]);
-    } finally {
-      remove();
-      signal.removeEventListener("abort", wake);
-    }
-  };
+async function watchRecord(
+  listener: Listener,
+  call: (name: StatementName, values: unknown[]) => Promise<unknown[][]>,
+  id: string,
+  seenFence: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (signal.aborted || !(await listener.subscribe(signal)) || signal.aborted) return;
+  let wake = () => {};
+  const woken = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  const remove = listener.add(id, wake);
+  signal.addEventListener("abort", wake);
+  try {
+    // An abort needn't wait for the answer.
+    const asked = call("watch", [id, seenFence]).then((rows) => rows.length === 0 && wake());
+    await Promise.race([woken, asked.then(() => woken)]);
+  } finally {
+    remove();
+    signal.removeEventListener("abort", wake);
+  }
+}
 
 function assertSize(what: string, bytes: Uint8Array): void {
   if (bytes.byteLength <= MAX_BYTES) return;

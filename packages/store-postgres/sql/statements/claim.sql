@@ -1,20 +1,15 @@
--- Makes the caller the runner, or tells who is. No row: another claim came in between; ask again.
+-- Makes the caller the runner, or tells who is. NULL: another claim came in between; ask again.
 -- LIMIT 1 makes the first half an answer without a write, at little more than the cost of a lookup by key; an INSERT in
 -- this statement would be set up, at the threefold cost, for every replay too.
 -- $1 id, $2 token, $3 fingerprint, $4 leaseMs, $5 retainMs, $6 takeover, $7 label
 SELECT
-  CASE
-    WHEN r.completed_at IS NOT NULL THEN concat_ws(' ', 'completed', r.fingerprint,
-      date_part('epoch', r.completed_at) * 1000, date_part('epoch', r.expires_at) * 1000)
-    WHEN r.lease_until > statement_timestamp() THEN concat_ws(' ', 'running', r.fingerprint, r.fence,
-      date_part('epoch', r.lease_until - statement_timestamp()) * 1000)
-    ELSE concat_ws(' ', 'abandoned', r.fingerprint, r.fence, r.attempt)
-  END AS head,
-  r.outcome, NULL::text[] AS step_names, NULL::bytea[] AS step_results
+  concat_ws(' ', r.fingerprint, r.fence, r.attempt, date_part('epoch', r.lease_until - statement_timestamp()),
+    date_part('epoch', r.expires_at), date_part('epoch', r.completed_at)) AS head,
+  r.outcome
 FROM {{table}} r
 WHERE r.id = $1 AND r.owner = {{owner}} AND r.token IS NOT NULL AND r.expires_at > statement_timestamp()
   AND (r.completed_at IS NOT NULL
     OR r.token <> $2 AND (r.lease_until > statement_timestamp() OR NOT $6::boolean OR r.fingerprint <> $3))
 UNION ALL
-SELECT head, outcome, step_names, step_results FROM {{take}}($1, {{owner}}, $2, $3, $4, $5, $6, $7, '{{channel}}')
+SELECT {{take}}($1, {{owner}}, $2, $3, $4, $5, $6, $7, '{{channel}}'), NULL
 LIMIT 1

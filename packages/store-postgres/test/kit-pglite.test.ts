@@ -1,0 +1,17 @@
+import { PGlite } from "@electric-sql/pglite";
+import { testStore } from "@onceward/testkit";
+import { afterAll } from "vitest";
+import { postgresStore } from "../src/index.ts";
+import { inspector } from "./support.ts";
+
+const client = await PGlite.create();
+afterAll(() => client.close());
+await postgresStore({ client }).migrate();
+
+testStore({
+  name: "postgresStore on PGlite",
+  // A thousand claims at once take their turns in one thread.
+  create: () => postgresStore({ client, timeoutMs: 10_000 }),
+  inspect: inspector(client, "onceward.records"),
+  sharesDate: true,
+});
