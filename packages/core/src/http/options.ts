@@ -70,6 +70,8 @@ export interface HttpOptions<Request> extends Omit<PolicyOptions, "missingKey" |
   readonly required?: boolean | readonly string[] | undefined;
   /** Methods that are protected. Default: POST and PATCH. */
   readonly methods?: readonly string[] | undefined;
+  /** Leaves a request alone that would be protected, as if it had no key. Default: none. */
+  readonly skip?: ((request: Request) => boolean) | undefined;
   /** What must be the same in a duplicate, as plain data; `false` for nothing. Default: true, query and body. */
   readonly fingerprint?: boolean | ((request: Request) => unknown) | undefined;
   /** Which responses are kept. Default: `keepSuccess`. */
@@ -98,6 +100,7 @@ export interface ResolvedHttpOptions<Request> {
   readonly key: DerivedKey<Request> | undefined;
   readonly requiredFor: ReadonlySet<string>;
   readonly methods: ReadonlySet<string>;
+  readonly skip: HttpOptions<Request>["skip"];
   readonly fingerprint: boolean | ((request: Request) => unknown);
   readonly keep: Keep;
   readonly keepHeaders: KeepHeader | undefined;
@@ -143,6 +146,7 @@ const httpChecks = {
     value === false || (value as DerivedKey<unknown> | null)?.derive ? undefined : "made by derivedKey(...), or false",
   required: or(flag, listOf(text, "a list of HTTP methods")),
   methods: listOf(text, "a list of HTTP methods"),
+  skip: onlyFunction,
   fingerprint: functionOr(flag),
   keep: onlyFunction,
   keepHeaders: onlyFunction,
@@ -210,6 +214,7 @@ export function resolveHttpOptions<Request>(
     key,
     requiredFor,
     methods,
+    skip: given.skip,
     fingerprint,
     keep,
     keepHeaders,

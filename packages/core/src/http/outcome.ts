@@ -29,9 +29,9 @@ export function encodeResponse(
   body: readonly Uint8Array[],
 ): Uint8Array {
   const head = utf8.encode(JSON.stringify({ status, headers, at: requestedAt } satisfies Head));
-  const length = new Uint8Array(4);
-  new DataView(length.buffer).setUint32(0, head.byteLength);
-  return concatBytes([length, head, ...body]);
+  const { byteLength: length } = head;
+  const prefix = Uint8Array.of(length >>> 24, length >>> 16, length >>> 8, length);
+  return concatBytes([prefix, head, ...body]);
 }
 
 /** What {@link encodeResponse} wrote. */

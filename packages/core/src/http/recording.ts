@@ -9,6 +9,8 @@ import { type HeaderList, headersToKeep } from "./headers.ts";
 import type { ResolvedHttpOptions } from "./options.ts";
 import { encodeResponse, type HttpResponse } from "./outcome.ts";
 
+const utf8 = new TextEncoder();
+
 /**
  * The response of a protected request while its handler makes it. A binding tells it of status and headers, of every
  * chunk, and at last exactly one of `finish`, `fail` and `abandon`; later calls change nothing.
@@ -48,12 +50,13 @@ export class HttpRecording {
     return this.#ended !== undefined;
   }
 
-  /** A piece of the body. It is copied: frameworks reuse buffers. Past the limit nothing is held any longer. */
-  write(chunk: Uint8Array): void {
+  /** A piece of the body, text as UTF-8. Bytes are copied: frameworks reuse buffers. Past the limit nothing is held. */
+  write(chunk: Uint8Array | string): void {
     if (this.#ended) return;
-    this.#bytes += chunk.byteLength;
+    const bytes = typeof chunk === "string" ? utf8.encode(chunk) : chunk;
+    this.#bytes += bytes.byteLength;
     if (this.#bytes > this.#execution.policy.maxOutcomeBytes) this.#chunks = [];
-    else if (chunk.byteLength > 0) this.#chunks.push(new Uint8Array(chunk));
+    else if (bytes.byteLength > 0) this.#chunks.push(bytes === chunk ? new Uint8Array(bytes) : bytes);
   }
 
   /**
