@@ -17,7 +17,8 @@ export interface RecordName {
  */
 export function recordId(hash: Hasher, name: RecordName): MaybePromise<string> {
   const { namespace, scope, operation, key, fingerprint } = name;
-  return hash(["onceward:record", ...[namespace, scope, operation, key, fingerprint].map(exactly)]);
+  const parts = [exactly(namespace), exactly(scope), exactly(operation), exactly(key), exactly(fingerprint)];
+  return hash(["onceward:record", ...parts]);
 }
 
 /** Half a surrogate pair has no UTF-8: as bytes, all of them would be the same replacement character. */

@@ -20,7 +20,7 @@ import {
   text,
   withMethods,
 } from "./options.ts";
-import { asyncHooks } from "./runtime.ts";
+import { andThen, asyncHooks, type MaybePromise } from "./runtime.ts";
 import type { ListFilter, StoredRecord } from "./store.ts";
 
 /** Names an operation: for whom, what, and the caller's key for it. */
@@ -145,8 +145,9 @@ export function onceward(options: OncewardOptions): Onceward {
     work: (context: Context) => Value | Promise<Value>,
   ): Promise<RunResult<Value>> {
     checkOptions("run", request, requestChecks);
-    const policy = overridePolicy(defaultPolicy, policyOf(request));
-    const operation = await identify(request, policy);
+    const policy = overridePolicy(defaultPolicy, request);
+    const identified = identify(request, policy);
+    const operation = identified instanceof Promise ? await identified : identified;
     if (!operation) return { value: await work(unprotectedContext()), replayed: false };
     const outer = running?.getStore() ?? [];
     if (outer.some(({ id, owner }) => id === operation.id && owner === engine)) {
@@ -162,7 +163,8 @@ export function onceward(options: OncewardOptions): Onceward {
     return inside(() => execute(entry.execution, request, work));
   }
 
-  async function identify(request: RecordQuery, policy: Policy): Promise<Operation | undefined> {
+  /** At once where hashes come at once: waiting for nothing costs every request. */
+  function identify(request: RecordQuery, policy: Policy): MaybePromise<Operation | undefined> {
     const { operation, scope } = request;
     if (operation === undefined && scope === undefined) {
       throw new InvalidOptionError(
@@ -171,7 +173,12 @@ export function onceward(options: OncewardOptions): Onceward {
     }
     // Nothing is hashed for a call that nothing protects.
     if ((request.key ?? undefined) === undefined && policy.missingKey === "run") return undefined;
-    const asked = request.fingerprint ?? (await fingerprint(engine.hash, request.payload));
+    const asked = request.fingerprint ?? fingerprint(engine.hash, request.payload);
+    return andThen(asked, (print) => nameOf(request, print, policy));
+  }
+
+  function nameOf(request: RecordQuery, asked: string, policy: Policy): MaybePromise<Operation> {
+    const { operation, scope } = request;
     const key = request.key ?? (policy.missingKey === "derive" ? asked : undefined);
     if (key === undefined) {
       throw new KeyMissingError(
@@ -180,8 +187,9 @@ export function onceward(options: OncewardOptions): Onceward {
     }
     checkKey(key);
     const separate = policy.onReuse === "separate" ? asked : undefined;
-    const id = await recordId(engine.hash, { namespace, scope, operation, key, fingerprint: separate });
-    return { id, operation, scope, key, fingerprint: policy.onReuse === "replay" ? anyFingerprint : asked };
+    const named = recordId(engine.hash, { namespace, scope, operation, key, fingerprint: separate });
+    const compared = policy.onReuse === "replay" ? anyFingerprint : asked;
+    return andThen(named, (id) => ({ id, operation, scope, key, fingerprint: compared }));
   }
 
   async function idOf(name: RecordQuery): Promise<string> {
@@ -234,12 +242,6 @@ export function onceward(options: OncewardOptions): Onceward {
       await engine.close(drainMs);
     },
   };
-}
-
-/** Only what differs from the defaults. */
-function policyOf<Value>(request: RunRequest<Value>): PolicyOptions {
-  const { operation, scope, key, payload, fingerprint, signal, keep, reconcile, ...policy } = request;
-  return policy;
 }
 
 function checkKey(key: unknown): void {

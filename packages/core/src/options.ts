@@ -119,7 +119,8 @@ export function checkOptions(where: string, options: unknown, checks: Readonly<R
       `${where} takes an object of options, not ${options === null ? "null" : typeof options}`,
     );
   }
-  for (const [name, value] of Object.entries(options)) {
+  for (const name of Object.keys(options)) {
+    const value = (options as Record<string, unknown>)[name];
     const check = Object.hasOwn(checks, name) ? checks[name] : undefined;
     if (!check) {
       throw new InvalidOptionError(`${where} has no option "${name}"; it has ${Object.keys(checks).join(", ")}`);
@@ -208,8 +209,13 @@ export function resolveOptions(options: OncewardOptions): ResolvedOptions {
   return { store, namespace, codec, sweepIntervalMs, policy: overridePolicy(defaults, policy) };
 }
 
-/** The policy with what is set in `overrides`; the caller has checked them. */
+/** The policy with what is set in `overrides`, among other options perhaps; the caller has checked them. */
 export function overridePolicy(policy: Policy, overrides: PolicyOptions): Policy {
-  const set = Object.entries(overrides).filter(([, value]) => value !== undefined);
-  return set.length === 0 ? policy : { ...policy, ...Object.fromEntries(set) };
+  let changed: Record<string, unknown> | undefined;
+  for (const name of Object.keys(overrides) as (keyof Policy)[]) {
+    if (overrides[name] === undefined || !Object.hasOwn(policyChecks, name)) continue;
+    changed ??= { ...policy };
+    changed[name] = overrides[name];
+  }
+  return (changed as Policy | undefined) ?? policy;
 }

@@ -3,6 +3,7 @@
  * Node-only import; where they are missing, web standards serve.
  */
 type NodeCrypto = typeof import("node:crypto");
+type NodeBuffer = typeof import("node:buffer");
 type AsyncHooks = typeof import("node:async_hooks");
 
 interface ProcessLike {
@@ -16,11 +17,21 @@ function builtin<Module>(id: string): Module | undefined {
 
 /** Several times faster than WebCrypto for small inputs, and synchronous. */
 export const nodeCrypto = builtin<NodeCrypto>("node:crypto");
+/** Counts and converts text several times faster than the web's encoders. */
+export const nodeBuffer = builtin<NodeBuffer>("node:buffer")?.Buffer;
 /** For the detection of a run inside itself. */
 export const asyncHooks = builtin<AsyncHooks>("node:async_hooks");
 
 /** A value now, or later where the runtime only has asynchronous crypto. */
 export type MaybePromise<Value> = Value | Promise<Value>;
+
+/** Goes on with the value, at once if it is there. */
+export function andThen<Value, Next>(
+  value: MaybePromise<Value>,
+  next: (value: Value) => MaybePromise<Next>,
+): MaybePromise<Next> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
 
 /** Monotonic, in milliseconds: leases and waits are measured on it, so that a jump of the wall clock ends none. */
 export const monotonicNow = (): number => performance.now();

@@ -77,15 +77,11 @@ export function serialize(value: unknown, order: KeyOrder = "own"): string {
     if (Array.isArray(value) && prototype === Array.prototype) {
       // Holes and named properties of an array would be lost.
       if (Object.keys(value).length !== value.length) throw refuse("An array with holes or properties");
-      return value.map(memberToWire);
+      const members = value.map(memberToWire);
+      return members.every((member, index) => member === value[index]) ? value : members;
     }
     if (prototype === Object.prototype || prototype === null) {
-      const keys = Object.keys(value);
-      if (Reflect.ownKeys(value).length !== keys.length) throw refuse("A hidden property, or a symbol as its name,");
-      if (order === "sorted") keys.sort();
-      const members = value as Record<string, unknown>;
-      // Not by assignment, which would swallow `__proto__`.
-      const object = Object.fromEntries(keys.map((key) => [key, memberToWire(members[key], key)]));
+      const object = plainToWire(value as Record<string, unknown>);
       if (prototype === null) return tag("null-prototype", object);
       return Object.hasOwn(object, "$") ? tag("object", object) : object;
     }
@@ -101,6 +97,17 @@ export function serialize(value: unknown, order: KeyOrder = "own"): string {
     throw refuse(`An instance of ${name}`);
   }
 
+  /** The object itself where it can be written as it is, which saves most payloads and values a copy. */
+  function plainToWire(value: Record<string, unknown>): Record<string, unknown> {
+    const keys = Object.keys(value);
+    if (Reflect.ownKeys(value).length !== keys.length) throw refuse("A hidden property, or a symbol as its name,");
+    const sorted = order === "sorted" ? [...keys].sort() : keys;
+    const members = sorted.map((key) => memberToWire(value[key], key));
+    if (sorted.every((key, index) => key === keys[index] && members[index] === value[key])) return value;
+    // Not by assignment, which would swallow `__proto__`.
+    return Object.fromEntries(sorted.map((key, index) => [key, members[index]]));
+  }
+
   /** Properties that somebody put on a built-in would be lost. */
   function bare(value: object, name: string, content: unknown): unknown {
     if (Reflect.ownKeys(value).length > 0) throw refuse(`A ${name} with properties of its own`);
@@ -112,7 +119,9 @@ export function serialize(value: unknown, order: KeyOrder = "own"): string {
 
 /** The value that {@link serialize} wrote. */
 export function deserialize(text: string): unknown {
-  return fromWire(JSON.parse(text));
+  const wire: unknown = JSON.parse(text);
+  // Nothing is tagged in most of what is stored: no walk, no copy.
+  return text.includes('"$"') ? fromWire(wire) : wire;
 }
 
 const tag = (name: string, content: unknown = null) => ({ $: [name, content] });
