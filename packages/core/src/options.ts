@@ -132,6 +132,8 @@ export function checkOptions(where: string, options: unknown, checks: Readonly<R
 
 function describe(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);
+  // The source of a function would bury the message.
+  if (typeof value === "function") return "a function";
   return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 

@@ -83,6 +83,10 @@ describe("options", () => {
     expect(() => onceward(given as never)).toThrow(InvalidOptionError);
   });
 
+  it("tell a store from the function that makes one", () => {
+    expect(problem({ store: memoryStore }).message).toMatch(/such as memoryStore\(\).*; it is a function$/);
+  });
+
   it("without a store are refused, naming one", () => {
     expect(() => onceward({} as never)).toThrow(/store is required, for example memoryStore\(\)/);
   });
