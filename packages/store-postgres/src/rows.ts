@@ -1,4 +1,4 @@
-import type { ClaimResult, StoredRecord } from "@onceward/core";
+import { type ClaimResult, type StoredRecord, StoreRejectedError } from "@onceward/core";
 
 /** Reads the row that claim.sql returns; its first column is a list of words, of which none has a space. */
 export function decodeClaim([head, outcome]: readonly unknown[]): ClaimResult {
@@ -10,7 +10,7 @@ export function decodeClaim([head, outcome]: readonly unknown[]): ClaimResult {
     return {
       state: "completed",
       fingerprint,
-      outcome: bytesOf(outcome as Uint8Array),
+      outcome: bytesOf(outcome),
       completedAt: pointInTime(completedAt),
       expiresAt: pointInTime(expiresAt),
     };
@@ -64,7 +64,8 @@ export function decodeRecord(row: readonly unknown[]): StoredRecord {
     expiresAt: pointInTime(expiresAt),
     steps: (steps as string[]).map(unescapeText),
     ...(completedAt !== null && { completedAt: pointInTime(completedAt) }),
-    ...(outcome instanceof Uint8Array && { outcome: bytesOf(outcome) }),
+    // Undefined in a list.
+    ...(state === "completed" && outcome !== undefined && { outcome: bytesOf(outcome) }),
   };
 }
 
@@ -82,7 +83,13 @@ const unescapeText = (text: string) =>
   text.replace(/\\u([0-9a-f]{4})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 
 /** Not a Buffer, which behaves differently (`slice`) and which not every runtime has. */
-const bytesOf = (bytes: Uint8Array) => new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function bytesOf(bytes: unknown): Uint8Array {
+  if (bytes instanceof Uint8Array) return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  throw new StoreRejectedError(
+    `A stored outcome is ${bytes === null ? "missing" : `a ${typeof bytes}`} and not bytes. Either the record is corrupt: ` +
+      "remove it, and its operation can run again. Or a type parser of the driver changes `bytea`: leave that to the default.",
+  );
+}
 
 /** The server counts microseconds, and says seconds. */
 const milliseconds = (seconds: unknown) => Math.round(Number(seconds) * 1_000_000) / 1_000;

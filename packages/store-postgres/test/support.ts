@@ -56,6 +56,13 @@ export function testing<T extends Store>(store: T): T {
   return store;
 }
 
+/** Gives something that must not happen the time to do so; slowness can't fail it. */
+export async function mustNotHappen(event: Promise<unknown>): Promise<void> {
+  const happened = event.then(() => true);
+  const waited = new Promise((resolve) => setTimeout(resolve, 100, false));
+  expect(await Promise.race([happened, waited]), "it happened").toBe(false);
+}
+
 /** Anything that answers to SQL, be it a pool or PGlite. */
 interface Queryable {
   query(sql: string, values: unknown[]): Promise<{ rows: object[] }>;
