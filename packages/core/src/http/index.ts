@@ -6,6 +6,13 @@ export { type HttpDecision, type HttpGuard, httpGuard } from "./guard.ts";
 export { groupHeaders, type HeaderList, type KeepHeader, replaceHeaders } from "./headers.ts";
 export { type Keep, type KeepStatus, keepAll, keepDeterministic, keepSuccess } from "./keep.ts";
 export type { KeyFormat } from "./key.ts";
+export {
+  type OpenapiHeader,
+  type OpenapiIdempotency,
+  type OpenapiParameter,
+  type OpenapiResponse,
+  openapiIdempotency,
+} from "./openapi.ts";
 export type {
   HttpOptions,
   ReplayInfo,

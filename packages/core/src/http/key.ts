@@ -10,7 +10,8 @@ export interface ReceivedKey {
   readonly received: string;
 }
 
-const formats = {
+/** The named forms. */
+export const formats = {
   urlsafe: /^[A-Za-z0-9_.~-]+$/,
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
   uuidv4: /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i,

@@ -28,6 +28,8 @@ const problems = {
 
 /** Codes of the errors that a client can be told of. */
 export type ProblemCode = keyof typeof problems;
+/** What an error is called. */
+export const titleOf = (code: ProblemCode): string => problems[code].title;
 /** Other statuses for some errors. */
 export type Statuses = { readonly [Code in ProblemCode]?: number | undefined };
 /** What of an error's response to change. */

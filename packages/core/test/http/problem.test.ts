@@ -4,7 +4,7 @@ import { answer, header, keyed, problem, setUp, unreachableStore } from "./harne
 it("tells a client that the store is down, but not where it is", async () => {
   const { once, enter } = setUp({}, unreachableStore());
   const said: string[] = [];
-  once.on("store-error", ({ error }) => said.push(error.message));
+  once.on("store-error", ({ error }) => said.push((error as Error).message));
   const response = answer(await enter(keyed()));
   expect(response.status).toBe(503);
   expect(header(response, "retry-after")).toEqual(["1"]);
