@@ -1,12 +1,10 @@
 -- Takes over what another server knows, or what was here before, unless something newer has come. Quorum only.
 --
 -- KEYS[1]  record
--- KEYS[2]  steps
--- ARGV[1]  what the caller saw here, without outcome: it may be replaced whatever its fence; "" for nothing
--- ARGV[2]  the record to have, with its outcome; "" for none
--- ARGV[3]  the microseconds of the server that it comes from; "" to put back what was here, where steps are still kept
+-- ARGV[1]  what the caller saw here, the line alone: it may be replaced whatever its fence; "" for nothing
+-- ARGV[2]  the record to have, with its outcome or steps; "" for none
+-- ARGV[3]  the microseconds of the server that it comes from; "" to put back what was here
 -- ARGV[4]  milliseconds that records linger
--- ARGV[5...]  steps as name, value, ...
 --
 -- Returns 1 if that record is here now, else 0.
 --#include now
@@ -17,7 +15,7 @@ if ARGV[2] == "" then
   if seen ~= ARGV[1] then
     return 0
   end
-  redis.call("DEL", KEYS[1], KEYS[2])
+  redis.call("DEL", KEYS[1])
   return 1
 end
 
@@ -33,20 +31,14 @@ end
 -- Times are carried over as what is left of them: clocks of two servers differ.
 local shift = ARGV[3] == "" and 0 or now - ARGV[3]
 r.leaseStart = digits(r.leaseStart + shift)
-local completion = ""
+r.watched = "-"
+local value
 if r.state == "C" then
   r.extra = digits(r.extra + shift)
-  completion = " " .. r.extra .. " " .. r.ttlMs .. string.sub(ARGV[2], string.find(ARGV[2], "\n", 1, true), -1)
+  value = line(r) .. " " .. r.extra .. " " .. r.ttlMs .. after(ARGV[2])
+else
+  value = line(r) .. r.steps
 end
-r.watched = "-"
-local px = digits(math.max(1, math.ceil((endsAt(r) - now) / 1000) + ARGV[4]))
-redis.call("SET", KEYS[1], line(r) .. completion, "PX", px)
-if ARGV[3] ~= "" then
-  redis.call("DEL", KEYS[2])
-  for i = 5, #ARGV, 2 do
-    redis.call("HSET", KEYS[2], ARGV[i], ARGV[i + 1])
-  end
-end
-redis.call("PEXPIRE", KEYS[2], px)
+redis.call("SET", KEYS[1], value, "PX", digits(math.max(1, math.ceil((endsAt(r) - now) / 1000) + ARGV[4])))
 wake(current)
 return 1

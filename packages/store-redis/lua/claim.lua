@@ -1,7 +1,6 @@
 -- Makes the caller the runner, or tells who is.
 --
 -- KEYS[1]  record
--- KEYS[2]  steps
 -- ARGV[1]  token
 -- ARGV[2]  fingerprint
 -- ARGV[3]  leaseMs
@@ -12,8 +11,8 @@
 -- ARGV[8]  the fence, unless a higher one was given out here before; quorum only
 --
 -- Returns a string: the fence of a first claim (digits), or the completed record with its outcome;
--- or { record, now, steps as name, value, ..., former record }, where the record names the current token: the caller's
--- own when it has claimed, else that of the runner (whose lease may be over). A quorum gets that form always.
+-- or { record, now, former record }, where the record names the current token: the caller's own when it has claimed, and
+-- then with its steps, else that of the runner (whose lease may be over). A quorum gets that form always.
 --#include now
 local text = redis.call("GET", KEYS[1])
 
@@ -33,7 +32,7 @@ end
 local former = parse(text)
 local absent = gone(former, now)
 if not absent and former.state == "C" then
-  return ARGV[8] and { text, now, {}, "" } or text
+  return ARGV[8] and { text, now, "" } or text
 end
 
 local running = not absent and former.state == "R"
@@ -41,29 +40,26 @@ local own = running and former.token == ARGV[1]
 local leaseOver = running and tonumber(former.leaseStart) + former.leaseMs * 1000 <= tonumber(now)
 local sameFingerprint = not absent and former.fingerprint == ARGV[2]
 if running and not own and not (leaseOver and ARGV[6] == "1" and sameFingerprint) then
-  return { line(former), now, {}, "" }
+  return { line(former), now, "" }
 end
 
 local r = former
 if not own then
-  r = { state = "R", stepped = "-", watched = "-", token = ARGV[1], attempt = "1", takenOver = "0", claimedAt = now,
-    fingerprint = ARGV[2], label = ARGV[7] }
+  r = { state = "R", stepped = "-", steps = "", watched = "-", token = ARGV[1], attempt = "1", takenOver = "0",
+    claimedAt = now, fingerprint = ARGV[2], label = ARGV[7] }
   -- The clock keeps fences growing when the former one is forgotten; the former one, when the clock was set back.
   -- In a quorum a claim that arrives late must not look new, so its fence was fixed when it was sent.
   r.fence = digits(math.max(tonumber(ARGV[8] or now), former and former.fence + 1 or 0))
   if not absent and sameFingerprint then
-    r.attempt, r.stepped, r.takenOver = digits(former.attempt + 1), former.stepped, running and "1" or "0"
+    r.attempt, r.takenOver = digits(former.attempt + 1), running and "1" or "0"
+    r.stepped, r.steps = former.stepped, former.steps
+    eachStep(r.steps, function() end) -- what can't be read must not be taken over
   end
 end
 r.leaseStart, r.leaseMs, r.retainMs = now, ARGV[3], ARGV[4]
-redis.call("SET", KEYS[1], line(r), "PX", ARGV[5])
+local value = line(r) .. r.steps
+redis.call("SET", KEYS[1], value, "PX", ARGV[5])
 if not own then
   wake(former)
 end
-
-local steps = {}
-if r.stepped == "s" then
-  redis.call("PEXPIRE", KEYS[2], ARGV[5])
-  steps = redis.call("HGETALL", KEYS[2])
-end
-return { line(r), now, steps, text or "" }
+return { value, now, ARGV[8] and text or "" }

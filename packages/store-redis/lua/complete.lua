@@ -1,7 +1,6 @@
 -- Stores the outcome if the token is current.
 --
 -- KEYS[1]  record
--- KEYS[2]  steps
 -- ARGV[1]  token
 -- ARGV[2]  outcome
 -- ARGV[3]  ttlMs
@@ -14,7 +13,7 @@ if not text then
   return 0
 end
 --#include now
--- Nothing to clean up and nobody to wake: no parsing (see claim).
+-- No steps to drop and nobody to wake: no parsing (see claim).
 if not ARGV[5] and string.sub(text, 1, 5 + #ARGV[1]) == "R-- " .. ARGV[1] .. " " then
   redis.call("SET", KEYS[1], "C" .. string.sub(text, 2) .. " " .. now .. " " .. ARGV[3] .. "\n" .. ARGV[2], "PX", ARGV[4])
   return 1
@@ -34,8 +33,5 @@ for name, value in pairs(r) do
 end
 done.state, done.stepped, done.watched = "C", "-", "-"
 redis.call("SET", KEYS[1], line(done) .. " " .. now .. " " .. ARGV[3] .. "\n" .. ARGV[2], "PX", ARGV[4])
-if r.stepped == "s" then
-  redis.call("DEL", KEYS[2])
-end
 wake(r)
 return 1

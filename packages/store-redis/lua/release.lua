@@ -1,7 +1,6 @@
 -- Ends the claim without an outcome if the token is current. Steps are kept.
 --
 -- KEYS[1]  record
--- KEYS[2]  steps
 -- ARGV[1]  token
 -- ARGV[2]  milliseconds that records linger; quorum only
 --
@@ -16,9 +15,7 @@ local left = { state = "K", stepped = "s", watched = "-", token = "-", fence = d
   takenOver = "0", leaseStart = now, leaseMs = "0", retainMs = r.retainMs, claimedAt = now, fingerprint = r.fingerprint,
   label = r.label }
 if r.stepped == "s" then
-  local px = digits(r.retainMs + (ARGV[2] or 0))
-  redis.call("SET", KEYS[1], line(left), "PX", px)
-  redis.call("PEXPIRE", KEYS[2], px)
+  redis.call("SET", KEYS[1], line(left) .. r.steps, "PX", digits(r.retainMs + (ARGV[2] or 0)))
 elseif ARGV[2] then
   left.state, left.stepped = "T", "-"
   left.retainMs = digits(math.max(redis.call("PTTL", KEYS[1]), tonumber(ARGV[2])))

@@ -1,7 +1,6 @@
 -- Forgets the record and its steps, also a value that is no record.
 --
 -- KEYS[1]  record
--- KEYS[2]  steps
 -- ARGV[1]  milliseconds that records linger; quorum only
 --
 -- Returns 1 if there was a record to find, else 0.
@@ -17,9 +16,8 @@ if ARGV[1] and readable then
     takenOver = "0", leaseStart = now, leaseMs = "0", claimedAt = now, fingerprint = "-", label = "-" }
   left.retainMs = digits(math.max(redis.call("PTTL", KEYS[1]), tonumber(ARGV[1])))
   redis.call("SET", KEYS[1], line(left), "PX", left.retainMs)
-  redis.call("DEL", KEYS[2])
 else
-  redis.call("DEL", KEYS[1], KEYS[2])
+  redis.call("DEL", KEYS[1])
 end
 if not readable then
   return 1

@@ -1,7 +1,6 @@
 -- Starts the lease anew if the token is current, and with it the time for which the record is remembered.
 --
 -- KEYS[1]  record
--- KEYS[2]  steps
 -- ARGV[1]  token
 -- ARGV[2]  leaseMs
 -- ARGV[3]  milliseconds that records linger; quorum only
@@ -14,9 +13,5 @@ if gone(r, now) or r.state ~= "R" or r.token ~= ARGV[1] then
   return 0
 end
 r.leaseStart, r.leaseMs = now, ARGV[2]
-local px = digits(math.max(r.leaseMs, r.retainMs) + (ARGV[3] or 0))
-redis.call("SET", KEYS[1], line(r), "PX", px)
-if r.stepped == "s" then
-  redis.call("PEXPIRE", KEYS[2], px)
-end
+redis.call("SET", KEYS[1], line(r) .. r.steps, "PX", digits(math.max(r.leaseMs, r.retainMs) + (ARGV[3] or 0)))
 return 1

@@ -1,7 +1,6 @@
--- Records a step's result if the token is current.
+-- Records a step's result if the token is current, in the place of one of the same name.
 --
 -- KEYS[1]  record
--- KEYS[2]  steps
 -- ARGV[1]  token
 -- ARGV[2]  name
 -- ARGV[3]  result
@@ -13,12 +12,13 @@ local r = parse(redis.call("GET", KEYS[1]))
 if gone(r, now) or r.state ~= "R" or r.token ~= ARGV[1] then
   return 0
 end
-if r.stepped == "-" then
-  -- What is there belongs to an earlier life of this id.
-  redis.call("DEL", KEYS[2])
-  r.stepped = "s"
-  redis.call("SET", KEYS[1], line(r), "KEEPTTL")
-end
-redis.call("HSET", KEYS[2], ARGV[2], ARGV[3])
-redis.call("PEXPIRE", KEYS[2], redis.call("PTTL", KEYS[1]))
+local steps = r.stepped == "s" and r.steps or "\n"
+eachStep(steps, function(name, first, last)
+  if name == ARGV[2] then
+    r.steps = string.sub(steps, 1, first - 1) .. string.sub(steps, last + 1)
+  end
+end)
+r.steps = (r.stepped == "s" and r.steps or "\n") .. #ARGV[2] .. " " .. #ARGV[3] .. "\n" .. ARGV[2] .. ARGV[3]
+r.stepped = "s"
+redis.call("SET", KEYS[1], line(r) .. r.steps, "KEEPTTL")
 return 1

@@ -2,7 +2,6 @@
 -- for records that nobody waits for.
 --
 -- KEYS[1]  record
--- KEYS[2]  steps
 -- ARGV[1]  fence
 -- ARGV[2]  channel that the caller listens on
 --
@@ -16,6 +15,6 @@ end
 if r.watched == "-" or not string.find("," .. r.extra .. ",", "," .. ARGV[2] .. ",", 1, true) then
   r.extra = r.watched == "w" and r.extra .. "," .. ARGV[2] or ARGV[2]
   r.watched = "w"
-  redis.call("SET", KEYS[1], line(r), "KEEPTTL")
+  redis.call("SET", KEYS[1], line(r) .. r.steps, "KEEPTTL")
 end
 return 1

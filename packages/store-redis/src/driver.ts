@@ -25,8 +25,8 @@ export interface Subscription {
 /** Whom a subscription tells. */
 export interface Subscriber {
   message(payload: string): void;
-  /** Messages may have been missed; from now on none is. */
-  restored(): void;
+  /** Messages may have been missed: the subscription is lost, could not be restored yet, or was restored just now. */
+  missed(): void;
 }
 
 /** What the store needs of a client library. Strings in replies are Buffers, since outcomes are bytes. */
@@ -34,19 +34,9 @@ export interface Driver {
   /** What the client puts before keys (but not before patterns and channels). */
   readonly keyPrefix: string;
   /** Runs a script that the server knows, `NOSCRIPT` if it doesn't. With `wait`, replies [reply, replicas]. */
-  evalsha(
-    script: Script,
-    keys: readonly [string, string],
-    args: readonly Argument[],
-    wait?: WaitReplicas,
-  ): Promise<unknown>;
+  evalsha(script: Script, key: string, args: readonly Argument[], wait?: WaitReplicas): Promise<unknown>;
   /** The same with the script's text, which the server then knows. */
-  eval(
-    script: Script,
-    keys: readonly [string, string],
-    args: readonly Argument[],
-    wait?: WaitReplicas,
-  ): Promise<unknown>;
+  eval(script: Script, key: string, args: readonly Argument[], wait?: WaitReplicas): Promise<unknown>;
   load(script: Script): Promise<unknown>;
   forgetScripts(): Promise<unknown>;
   ping(): Promise<unknown>;

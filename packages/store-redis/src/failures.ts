@@ -11,7 +11,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
   ],
   [/WRONGTYPE/, "A foreign value has the name of a record; choose another `prefix`, or delete that key"],
   [
-    /WRONGPASS|NOAUTH|invalid password/,
+    /WRONGPASS|NOAUTH|invalid password|unauthenticated/,
     "Redis doesn't accept the client's credentials; check its username and password",
   ],
   [/NOPERM/, "The Redis user lacks a permission; it needs the commands, keys and channels that the README lists"],

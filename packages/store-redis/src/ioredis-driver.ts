@@ -52,14 +52,14 @@ export function ioredisDriver(caller: IoredisClient): Driver {
 
   return {
     keyPrefix: client.options.keyPrefix ?? "",
-    evalsha: (script, keys, args, wait) => {
-      if (wait) return waiting("evalsha", [script.sha1, "2", ...keys, ...args], wait);
+    evalsha: (script, key, args, wait) => {
+      if (wait) return waiting("evalsha", [script.sha1, "1", key, ...args], wait);
       cork();
-      return evalsha.call(client, script.sha1, "2", keys[0], keys[1], ...args);
+      return evalsha.call(client, script.sha1, "1", key, ...args);
     },
-    eval: (script, keys, args, wait) => {
-      if (wait) return waiting("eval", [script.lua, "2", ...keys, ...args], wait);
-      return evalText.call(client, script.lua, "2", ...keys, ...args);
+    eval: (script, key, args, wait) => {
+      if (wait) return waiting("eval", [script.lua, "1", key, ...args], wait);
+      return evalText.call(client, script.lua, "1", key, ...args);
     },
     load: (script) => client.script("LOAD", script.lua),
     forgetScripts: () => client.script("FLUSH"),
@@ -134,10 +134,11 @@ function subscribe(client: Connection, channel: string, subscriber: Subscriber):
     if (closed) return opened.disconnect();
     delayMs = RECONNECT_MIN_MS;
     opened.on("end", () => !closed && reopen());
-    if (subscribedBefore) subscriber.restored();
+    if (subscribedBefore) subscriber.missed();
     subscribedBefore = true;
   };
   const reopen = () => {
+    subscriber.missed();
     timer = setTimeout(() => open().catch(() => !closed && reopen()), delayMs);
     // A lost subscription must not keep the process alive.
     timer.unref();

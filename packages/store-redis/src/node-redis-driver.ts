@@ -26,12 +26,12 @@ export function nodeRedisDriver(caller: NodeRedisClient): Driver {
 
   return {
     keyPrefix: "",
-    evalsha: (script, keys, args, wait) => {
-      const command = ["EVALSHA", script.sha1, "2", keys[0], keys[1], ...args];
+    evalsha: (script, key, args, wait) => {
+      const command = ["EVALSHA", script.sha1, "1", key, ...args];
       return wait ? both(command, wait) : send(command, BYTES);
     },
-    eval: (script, keys, args, wait) => {
-      const command = ["EVAL", script.lua, "2", ...keys, ...args];
+    eval: (script, key, args, wait) => {
+      const command = ["EVAL", script.lua, "1", key, ...args];
       return wait ? both(command, wait) : send(command, BYTES);
     },
     load: (script) => send(["SCRIPT", "LOAD", script.lua]),
@@ -62,7 +62,7 @@ function subscribe(client: Connection, channel: string, subscriber: Subscriber):
   let subscribed = false;
   connection.on("error", () => {});
   // node-redis reconnects by itself and subscribes anew before it says that it is ready.
-  connection.on("ready", () => subscribed && subscriber.restored());
+  for (const event of ["reconnecting", "ready"]) connection.on(event, () => subscribed && subscriber.missed());
   const close = () => {
     // Version 4 has no `destroy`. Either complains about a connection that isn't open.
     const closing = async () => (connection.destroy !== undefined ? connection.destroy() : connection.disconnect?.());

@@ -16,11 +16,13 @@ export interface Line {
   readonly label: string | undefined;
   readonly completedAtUs: number;
   readonly ttlMs: number;
-  /** What follows the line. */
+  /** Empty unless completed. */
   readonly outcome: Uint8Array;
+  readonly steps: ReadonlyMap<string, Uint8Array>;
 }
 
 const NEWLINE = 10;
+const NO_STEPS: ReadonlyMap<string, Uint8Array> = new Map();
 
 /** Reads a record. */
 export function parseRecord(bytes: Buffer): Line {
@@ -46,8 +48,30 @@ export function parseRecord(bytes: Buffer): Line {
     label: decodeLabel(label),
     completedAtUs: Number(completedAt),
     ttlMs: Number(ttlMs),
-    outcome: bytes.subarray(end + 1),
+    outcome: bytes.subarray(flags[0] === "C" ? end + 1 : bytes.length),
+    steps: flags[1] === "s" ? readSteps(bytes.subarray(end + 1)) : NO_STEPS,
   };
+}
+
+function readSteps(bytes: Buffer): ReadonlyMap<string, Uint8Array> {
+  const steps = new Map<string, Uint8Array>();
+  for (let at = 0; at < bytes.length; ) {
+    const nameStart = bytes.indexOf(NEWLINE, at) + 1;
+    const [nameLength = 0, resultLength = 0] = bytes.toString("latin1", at, nameStart).split(" ").map(Number);
+    const resultStart = nameStart + nameLength;
+    at = resultStart + resultLength;
+    steps.set(bytes.toString("utf8", nameStart, resultStart), bytes.subarray(resultStart, at));
+  }
+  return steps;
+}
+
+/** Steps as records hold them, behind the newline that ends the line. */
+export function writeSteps(steps: ReadonlyMap<string, Uint8Array>): Buffer {
+  const parts = [...steps].flatMap(([name, result]) => {
+    const nameBytes = Buffer.from(name);
+    return [Buffer.from(`${nameBytes.length} ${result.length}\n`), nameBytes, result];
+  });
+  return Buffer.concat(parts);
 }
 
 /** A label as one word: `-` when there is none. */
@@ -88,14 +112,6 @@ export function heldResult(line: Line, nowUs: number): ClaimResult {
     : { state: "abandoned", fingerprint, fence, attempt };
 }
 
-/** Name, value, name, value, as a map; undefined when there is none. */
-export function stepsOf(flat: readonly Buffer[]): ReadonlyMap<string, Uint8Array> | undefined {
-  if (flat.length === 0) return undefined;
-  const steps = new Map<string, Uint8Array>();
-  for (let i = 0; i + 1 < flat.length; i += 2) steps.set((flat[i] as Buffer).toString(), flat[i + 1] as Buffer);
-  return steps;
-}
-
 /** Reads claim.lua's reply. */
 export function readClaim(reply: unknown, token: string): ClaimResult {
   if (!Array.isArray(reply)) {
@@ -104,11 +120,11 @@ export function readClaim(reply: unknown, token: string): ClaimResult {
     if (bytes[0] === 0x43) return completedResult(parseRecord(bytes));
     return { state: "claimed", fence: Number(bytes.toString("latin1")), attempt: 1, takenOver: false };
   }
-  const [text, now, steps] = reply as [Buffer, Buffer, Buffer[]];
+  const [text, now] = reply as [Buffer, Buffer];
   const line = parseRecord(text);
   if (line.token !== token) return heldResult(line, Number(now));
-  const { fence, attempt, takenOver } = line;
-  return { state: "claimed", fence, attempt, takenOver, steps: stepsOf(steps) };
+  const { fence, attempt, takenOver, steps } = line;
+  return { state: "claimed", fence, attempt, takenOver, ...(steps.size > 0 && { steps }) };
 }
 
 /** Reads find.lua's reply. */

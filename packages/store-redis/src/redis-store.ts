@@ -12,6 +12,7 @@ import { scripts } from "./generated/scripts.ts";
 import { type RedisStoreOptions, resolveOptions } from "./options.ts";
 import { bufferOf, claimArguments, expiry, readClaim, readFind } from "./record.ts";
 import { redisServer } from "./server.ts";
+import { sizeGuard } from "./size.ts";
 import { redisWaker } from "./waker.ts";
 import { serverWarnings } from "./warnings.ts";
 
@@ -26,6 +27,7 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
   const { driver, prefix, timeoutMs, waitReplicas } = resolveOptions(options);
   const server = redisServer(driver, prefix, timeoutMs);
   const waker = redisWaker(server, prefix);
+  const guarded = sizeGuard(server);
   const listeners = new Set<(event: StoreEvent) => void>();
   let inspected = false;
   let closed = false;
@@ -42,9 +44,6 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
       read: (reply) => durable(reply, wait, (answer) => answer === 1) === 1,
     });
   };
-  const letGo = (id: string, token: string) => {
-    server.run(scripts.release, id, [token], { read: () => {} }).catch(() => {});
-  };
   const find = (id: string, withOutcome: boolean) =>
     closed
       ? refuse()
@@ -54,9 +53,8 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
     claim: (id, request) => {
       if (closed) return refuse();
       const { token } = request;
-      // What may have been claimed, or be claimed yet, must not be held by nobody: the release follows on the same
-      // connection.
-      const givenUp = () => letGo(id, token);
+      // What may have been claimed, or be claimed yet, must not be held by nobody.
+      const givenUp = () => server.letGo(id, token);
       return server.run(scripts.claim, id, claimArguments(request), {
         wait: waitReplicas,
         givenUp,
@@ -74,10 +72,11 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
       });
     },
     complete: (id, token, outcome, ttlMs) =>
-      ask(scripts.complete, id, [token, bufferOf(outcome), String(ttlMs), expiry(ttlMs)]),
+      guarded(outcome, () => ask(scripts.complete, id, [token, bufferOf(outcome), String(ttlMs), expiry(ttlMs)])),
     release: (id, token) => ask(scripts.release, id, [token]),
     renew: (id, token, leaseMs) => ask(scripts.renew, id, [token, String(leaseMs)]),
-    saveStep: (id, token, name, result) => ask(scripts.saveStep, id, [token, name, bufferOf(result)]),
+    saveStep: (id, token, name, result) =>
+      guarded(result, () => ask(scripts.saveStep, id, [token, name, bufferOf(result)])),
     find: (id) => find(id, true),
     remove: (id) => ask(scripts.remove, id, []),
     list: async function* ({ state, limit = Number.POSITIVE_INFINITY }: ListFilter = {}) {

@@ -1,6 +1,7 @@
 import { StoreUnavailableError } from "@onceward/core";
 import type { Argument, Driver, Script, WaitReplicas } from "./driver.ts";
 import { isNoScript, isReply, translate } from "./failures.ts";
+import { scripts } from "./generated/scripts.ts";
 
 /** What one run of a script needs beside its arguments. */
 export interface Run<T> {
@@ -17,6 +18,11 @@ export interface Run<T> {
 export interface Server {
   readonly driver: Driver;
   run<T>(script: Script, id: string, args: readonly Argument[], run: Run<T>): Promise<T>;
+  /**
+   * Ends a claim of which nothing is known, if it was made or is yet to be made. Sent as text, so that it takes its place
+   * behind the claim on the same connection, and before a repetition of it: not even `NOSCRIPT` may put it off.
+   */
+  letGo(id: string, token: string): void;
   /** Limits the time of any other call. */
   within<T>(call: Promise<T>): Promise<T>;
   /** The record's key, as the client takes it (without the client's own prefix). */
@@ -36,13 +42,12 @@ export function redisServer(driver: Driver, prefix: string, timeoutMs: number): 
   const server: Server = {
     driver,
     pattern: `${fullPrefix.replace(/[*?[\]\\]/g, "\\$&")}*}`,
-    // The braces make Cluster keep all keys of a record in one slot.
+    // In braces, the id alone decides on the slot in a Cluster, whatever the client's own prefix.
     keyOf: (id) => `${prefix}{${id}}`,
     idOf: (fullKey) => fullKey.slice(fullPrefix.length, -1),
     run: (script, id, args, { read, givenUp, wait, noScript = "eval" }) =>
       new Promise((resolve, reject) => {
         const key = server.keyOf(id);
-        const keys = [key, `${key}:steps`] as const;
         let over = false;
         const timer = setTimeout(() => {
           over = true;
@@ -62,15 +67,18 @@ export function redisServer(driver: Driver, prefix: string, timeoutMs: number): 
           // After giving up, not even NOSCRIPT is followed: the script would run after what was sent in the meantime.
           if (over) return;
           if (noScript === "eval" && isNoScript(error)) {
-            driver.eval(script, keys, args, wait).then(succeed, fail);
+            driver.eval(script, key, args, wait).then(succeed, fail);
             return;
           }
           clearTimeout(timer);
           reject(isNoScript(error) ? error : translate(error));
           if (!isReply(error)) givenUp?.();
         };
-        driver.evalsha(script, keys, args, wait).then(succeed, fail);
+        driver.evalsha(script, key, args, wait).then(succeed, fail);
       }),
+    letGo: (id, token) => {
+      driver.eval(scripts.release, server.keyOf(id), [token]).catch(() => {});
+    },
     within: (call) => {
       let timer: NodeJS.Timeout | undefined;
       const limit = new Promise<never>((_, reject) => {

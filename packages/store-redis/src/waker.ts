@@ -25,7 +25,7 @@ export function redisWaker(server: Server, prefix: string): Waker {
       message: (fullKey) => {
         for (const wake of waiting.get(fullKey) ?? []) wake();
       },
-      restored: wakeAll,
+      missed: wakeAll,
     });
     const mine = subscription;
     try {

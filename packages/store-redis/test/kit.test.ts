@@ -30,8 +30,7 @@ for (const [name, client] of Object.entries(subjects)) {
     inspect: async (id) => {
       const key = `${prefix}{${id}}`;
       const [bytes, expiresInMs] = [await admin.getBuffer(key), await admin.pttl(key)];
-      const steps = await admin.hvalsBuffer(`${key}:steps`);
-      return bytes && { bytes: Buffer.concat([bytes, ...steps]), expiresInMs: expiresInMs < 0 ? null : expiresInMs };
+      return bytes && { bytes, expiresInMs: expiresInMs < 0 ? null : expiresInMs };
     },
     // Another connection must not be counted, and nor must the commands with which a client begins.
     roundTrips: () => proxy.counts.roundTrips,

@@ -1,16 +1,23 @@
--- A record is one line of text, which operators can read, and once completed the outcome's bytes after it:
+-- A record is one value under one key: a line of text, which operators can read, and bytes after it.
 --
 --   R-- token fence attempt takenOver leaseStart leaseMs retainMs claimedAt fingerprint label
 --   R-w ... watchers                   somebody waits: channels to wake, separated by commas
+--   Rs- ... \n steps                   with steps: length of name, " ", length of result, "\n", name, result, ...
 --   C-- ... completedAt ttlMs \n ...   completed, then the outcome
---   Ks-                                released, with steps kept in the second key
+--   Ks- ... \n steps                   released, with its steps
 --   T--                                gone, only its fence still matters (quorum)
 --
--- The second character is "s" when there are steps. Points in time are the server's microseconds since the epoch.
+-- Points in time are the server's microseconds since the epoch.
 local LAYOUT = "^([RCKT])([-s])([-w]) (%S+) (%d+) (%d+) ([01]) (%d+) (%d+) (%d+) (%d+) (%S+) (%S+) ?(%S*) ?(%d*)"
 
 local function digits(number)
   return string.format("%.0f", number)
+end
+
+-- What follows the line, with the newline between them; "" for nothing.
+local function after(text)
+  local newline = string.find(text, "\n", 1, true)
+  return newline and string.sub(text, newline) or ""
 end
 
 -- The record as a table, nil when there is none. Raises an error when the text is no record.
@@ -24,6 +31,7 @@ local function parse(text)
   if not r.state or (r.state == "C" and r.ttlMs == "") then
     error("ONCEWARD_CORRUPT the value is not a record")
   end
+  r.steps = r.stepped == "s" and after(text) or ""
   return r
 end
 
@@ -33,6 +41,20 @@ local function line(r)
     r.claimedAt, r.fingerprint, r.label,
   }, " ")
   return r.watched == "w" and text .. " " .. r.extra or text
+end
+
+-- Calls back with each step's name and where it begins and ends among them all.
+local function eachStep(steps, callback)
+  local at = 2
+  while at < #steps do
+    local _, headEnd, nameLength, resultLength = string.find(steps, "^(%d+) (%d+)\n", at)
+    local last = headEnd and headEnd + nameLength + resultLength
+    if not last or last > #steps then
+      error("ONCEWARD_CORRUPT the steps can't be read")
+    end
+    callback(string.sub(steps, headEnd + 1, headEnd + nameLength), at, last)
+    at = last + 1
+  end
 end
 
 -- When the record is forgotten, in microseconds.

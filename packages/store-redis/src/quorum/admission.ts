@@ -17,11 +17,11 @@ export function adopt(
   seen: Vote | undefined,
   lingerMs: number,
 ) {
-  const args: Argument[] = [headOf(seen), best.text, String(best.nowUs), String(lingerMs), ...best.steps];
+  const args: Argument[] = [headOf(seen), best.text, String(best.nowUs), String(lingerMs)];
   return member.run(scripts.adopt, id, args, (reply) => reply === 1);
 }
 
-/** A vote's record without its outcome. */
+/** A vote's record without its outcome or steps. */
 export function headOf(vote: Vote | undefined): string {
   return vote === undefined ? "" : (vote.text.toString("latin1").split("\n", 1)[0] ?? "");
 }

@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ClaimRequest, type ClaimResult, StoreUnavailableError } from "@onceward/core";
 import { scripts } from "../generated/scripts.ts";
-import { claimArguments, completedResult, heldResult, type Line, parseRecord, stepsOf } from "../record.ts";
+import { claimArguments, completedResult, heldResult, type Line, parseRecord, writeSteps } from "../record.ts";
 import { headOf } from "./admission.ts";
 import { gather, NoMajorityError } from "./gather.ts";
 import type { Member } from "./member.ts";
@@ -30,7 +30,7 @@ export async function quorumClaim(quorum: Quorum, id: string, request: ClaimRequ
       return done === undefined ? settleClaim(quorum, id, token, mine, others) : conclude(quorum, id, done, votes);
     }
     // Where no answer came, the claim may yet arrive.
-    for (const member of silent) letGoUnseen(member, id, token);
+    for (const member of silent) member.server.letGo(id, token);
     const held = prevailing([...others, ...mine.map(asBefore)], members.length);
     if (held?.line.state === "C") return conclude(quorum, id, held, votes);
     // Several claim at once and none has a majority: who is ahead holds on, the others make room.
@@ -70,7 +70,7 @@ async function askAll(quorum: Quorum, id: string, request: ClaimRequest, formers
     });
     return { votes, silent };
   } catch (error) {
-    if (error instanceof NoMajorityError) for (const member of error.asked) letGoUnseen(member, id, request.token);
+    if (error instanceof NoMajorityError) for (const member of error.asked) member.server.letGo(id, request.token);
     throw error;
   }
 }
@@ -110,26 +110,23 @@ async function settleClaim(
   const newest = mine.filter((vote) => formerFence(vote) === Math.max(...mine.map(formerFence)));
   const [first] = newest as [Vote, ...Vote[]];
   const fence = fenceOf(mine);
-  const steps = new Map(newest.flatMap((vote) => [...(stepsOf(vote.steps) ?? [])]));
+  const steps = new Map(newest.flatMap(({ line }) => [...(line as Line).steps]));
   const { attempt, takenOver } = first.line as Line;
   const even = mine.every(
-    ({ line, steps: theirs }) =>
+    ({ line }) =>
       line?.fence === fence &&
       line.attempt === attempt &&
       line.takenOver === takenOver &&
-      theirs.length === steps.size * 2,
+      line.steps.size === steps.size,
   );
   const [flags = "", name, , ...rest] = headOf(first).split(" ");
   const flagged = `${flags[0]}${steps.size > 0 ? "s" : "-"}-`;
-  const best: Vote = {
-    ...first,
-    text: Buffer.from([flagged, name, fence, ...rest.slice(0, 8)].join(" ")),
-    steps: [...steps].flatMap(([step, value]) => [Buffer.from(step), value as Buffer]),
-  };
+  const head = [flagged, name, fence, ...rest.slice(0, 8)].join(" ");
+  const best: Vote = { ...first, text: Buffer.concat([Buffer.from(`${head}\n`), writeSteps(steps)]) };
   const group: Group = { votes: even ? mine : [], best, line: { ...(first.line as Line), fence } };
   const holding = even ? mine.length : await quorum.spread(id, group, mine);
   if (holding < quorum.majority) {
-    for (const vote of mine) letGoUnseen(vote.member, id, token);
+    for (const vote of mine) vote.member.server.letGo(id, token);
     throw new StoreUnavailableError("Too few Redis servers confirmed the claim");
   }
   // Those who held something older learn of the claim, so that they can vote for its completion.
@@ -148,9 +145,4 @@ function isAhead(groups: readonly Group[], token: string): boolean {
 async function letGo({ lingerMs }: Quorum, id: string, vote: Vote): Promise<void> {
   const args = [headOf(vote), vote.former, "", String(lingerMs)];
   await vote.member.run(scripts.adopt, id, args, () => {}).catch(() => {});
-}
-
-/** Ends a claim of which nothing is known, on the same connection and so after it. */
-function letGoUnseen(member: Member, id: string, token: string): void {
-  member.run(scripts.release, id, [token], () => {}).catch(() => {});
 }

@@ -2,6 +2,7 @@ import { StoreClosedError, type StoredRecord, type StoreEvent } from "@onceward/
 import { type RedisQuorumStoreOptions, resolveQuorumOptions } from "../options.ts";
 import { bufferOf, storedRecord } from "../record.ts";
 import type { RedisStore } from "../redis-store.ts";
+import { sizeGuard } from "../size.ts";
 import { redisWaker } from "../waker.ts";
 import { serverWarnings } from "../warnings.ts";
 import { dumpOf } from "./admission.ts";
@@ -24,6 +25,10 @@ export function redisQuorumStore(options: RedisQuorumStoreOptions): RedisStore {
   const quorum = quorumOf(drivers, { prefix, timeoutMs }, emit);
   const { members, majority, gated } = quorum;
   const linger = String(quorum.lingerMs);
+  const guards = members.map(({ server }) => sizeGuard(server));
+  /** Every server must take it. */
+  const guarded = <T>(bytes: Uint8Array, call: () => Promise<T>): Promise<T> =>
+    guards.reduce((inner, guard) => () => guard(bytes, inner), call)();
   const wakers = members.map(({ server }) => redisWaker(server, prefix));
   let inspected = false;
   let closed = false;
@@ -38,7 +43,7 @@ export function redisQuorumStore(options: RedisQuorumStoreOptions): RedisStore {
     const live = group?.votes.filter((vote) => !isGone(vote)) ?? [];
     const vote = live.find(({ line }) => line?.state === group?.line.state);
     if (vote?.line === undefined || vote.line.state === "K") return null;
-    const steps = new Set(live.flatMap((each) => each.steps.filter((_, index) => index % 2 === 0).map(String)));
+    const steps = new Set(live.flatMap(({ line }) => [...(line?.steps.keys() ?? [])]));
     return storedRecord(id, vote.line, vote.nowUs, [...steps], withOutcome);
   };
   /** Whether a majority has something, though not the same: several claim at once. */
@@ -52,7 +57,7 @@ export function redisQuorumStore(options: RedisQuorumStoreOptions): RedisStore {
     complete: async (id, token, outcome, ttlMs) => {
       open();
       const args = [token, bufferOf(outcome), String(ttlMs), String(ttlMs + quorum.lingerMs), "lingers"];
-      return quorum.change(gated.complete, id, args);
+      return guarded(outcome, () => quorum.change(gated.complete, id, args));
     },
     release: async (id, token) => {
       open();
@@ -64,7 +69,7 @@ export function redisQuorumStore(options: RedisQuorumStoreOptions): RedisStore {
     },
     saveStep: async (id, token, name, result) => {
       open();
-      return quorum.change(gated.saveStep, id, [token, name, bufferOf(result)]);
+      return guarded(result, () => quorum.change(gated.saveStep, id, [token, name, bufferOf(result)]));
     },
     find: (id) => find(id, true),
     remove: async (id) => {

@@ -5,24 +5,22 @@ import type { Member } from "./member.ts";
 /** What one server holds of an id. */
 export interface Vote {
   readonly member: Member;
-  /** The record as it is stored, with its outcome; empty for nothing. */
+  /** The record as it is stored, with its outcome or steps; empty for nothing. */
   readonly text: Buffer;
   readonly line: Line | undefined;
   /** The server's clock when it answered. */
   readonly nowUs: number;
-  /** Name, value, name, value. */
-  readonly steps: readonly Buffer[];
   /** What a claim has replaced there; empty for nothing. */
   readonly former: Buffer;
 }
 
 /** Reads the replies of dump.lua and claim.lua. */
 export function readVote(member: Member, reply: unknown): Vote {
-  const [text, now, steps, former] = reply as [Buffer, Buffer, Buffer[], Buffer?];
+  const [text, now, former] = reply as [Buffer, Buffer, Buffer?];
   const nowUs = Number(now);
   member.sawClock(nowUs);
   const line = text.length > 0 ? parseRecord(text) : undefined;
-  return { member, text, line, nowUs, steps, former: former ?? text.subarray(0, 0) };
+  return { member, text, line, nowUs, former: former ?? text.subarray(0, 0) };
 }
 
 /** Whether a server that holds this has nothing to find. */

@@ -1,0 +1,36 @@
+import { startRedisSentinel } from "@onceward/test-servers";
+import { testStore } from "@onceward/testkit";
+import { Redis } from "ioredis";
+import { afterAll } from "vitest";
+import { redisStore } from "../src/index.ts";
+import { TEST_TIMEOUT_MS } from "./clients.ts";
+
+const group = await startRedisSentinel({ sentinels: 1 });
+const client = new Redis({
+  sentinels: group.sentinels.map(({ host, port }) => ({ host, port })),
+  name: group.name,
+  retryStrategy: () => 20,
+  sentinelRetryStrategy: () => 20,
+});
+client.on("error", () => {});
+
+afterAll(async () => {
+  client.disconnect();
+  await group.stop();
+});
+
+testStore({
+  name: "redisStore behind Sentinel",
+  create: () => redisStore({ client, prefix: "kit:", timeoutMs: TEST_TIMEOUT_MS }),
+  inspect: async (id) => {
+    const expiresInMs = await client.pttl(`kit:{${id}}`);
+    return expiresInMs === -2 ? null : { expiresInMs: expiresInMs < 0 ? null : expiresInMs };
+  },
+  // On a busy machine a pause may be long enough for a failover: then the former master must not stay paused.
+  outage: {
+    begin: async () => (await group.master()).pause(),
+    end: async () => {
+      await Promise.all(group.servers.map((server) => server.resume()));
+    },
+  },
+});
