@@ -1,1 +1,10 @@
-document.title;
+import { render } from "preact";
+import { App } from "./app.tsx";
+import { connect } from "./state.ts";
+import "./style.css";
+import "./stage.css";
+import "./panels.css";
+
+const root = document.getElementById("app");
+if (root) render(<App />, root);
+connect();

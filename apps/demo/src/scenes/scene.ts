@@ -13,16 +13,10 @@ export interface SceneRequest {
   readonly giveUp?: Promise<unknown> | undefined;
 }
 
-/** What the service (not its twin) answered; no status when the client got no answer. */
-export interface SceneAnswer {
-  readonly status: number | undefined;
-  readonly headers: Headers;
-}
-
 /** What a scene can do. */
 export interface Stage {
-  /** Sends to both sides at once; resolves with the service's answer when both have answered. */
-  send(request: SceneRequest): Promise<SceneAnswer>;
+  /** Sends to both sides at once; resolves when both have answered, or the client gave up. */
+  send(request: SceneRequest): Promise<void>;
   pause(ms: number): Promise<void>;
   /** Resolves when each side has created so many records since the scene began. */
   records(count: number): Promise<void>;

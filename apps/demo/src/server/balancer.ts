@@ -20,7 +20,8 @@ const KEY_HEADERS = ["idempotency-key", "x-idempotency-key"];
 /** A balancer over these processes; `onTrace` hears of every change of a trace. */
 export function createBalancer(workers: Workers, onTrace: (trace: RequestTrace) => void): Balancer {
   const traces = new Map<string, { trace: RequestTrace; key: string | undefined; ids: Set<string> }>();
-  let turn = 0;
+  // Each side and framework takes its own turns, or one process would get all of one side.
+  const turns = new Map<string, number>();
 
   function change(id: string, changes: Partial<RequestTrace>): void {
     const known = traces.get(id);
@@ -29,9 +30,10 @@ export function createBalancer(workers: Workers, onTrace: (trace: RequestTrace) 
     onTrace(known.trace);
   }
 
-  function pick(asked: string | undefined): Instance {
+  function pick(asked: string | undefined, queue: string): Instance {
     if (asked === "A" || asked === "B") return asked;
-    turn += 1;
+    const turn = turns.get(queue) ?? 0;
+    turns.set(queue, turn + 1);
     const [first, second]: [Instance, Instance] = turn % 2 === 0 ? ["A", "B"] : ["B", "A"];
     return workers.get(first) ? first : second;
   }
@@ -47,7 +49,7 @@ export function createBalancer(workers: Workers, onTrace: (trace: RequestTrace) 
     balance(framework, side, path, request, response) {
       const id = randomUUID();
       const { headers, method = "GET" } = request;
-      const instance = pick(header(headers[INSTANCE_HEADER]));
+      const instance = pick(header(headers[INSTANCE_HEADER]), `${framework} ${side}`);
       const run = header(headers[RUN_HEADER]);
       const key = KEY_HEADERS.map((name) => header(headers[name])).find((value) => value !== undefined);
       const [pathname = path] = path.split("?", 1);

@@ -10,7 +10,7 @@ const types: Record<string, string> = {
   svg: "image/svg+xml",
 };
 /** The page loads nothing from anywhere else, and can't be made to. */
-const policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
+const policy = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'";
 
 /** The page, built in memory: a fresh clone has nothing to build before, and nothing is left behind. */
 export async function buildPage(): Promise<(path: string, response: ServerResponse) => boolean> {

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Scene, SceneAnswer, SceneRequest, Stage } from "../scenes/scene.ts";
+import type { Scene, SceneRequest, Stage } from "../scenes/scene.ts";
 import { INSTANCE_HEADER, RUN_HEADER } from "../shared/headers.ts";
 import type { Effect, FeedEvent, Framework, Run, Side, StoreKind } from "../shared/messages.ts";
 
@@ -67,7 +67,7 @@ export function createTheatre(house: House): Theatre {
     });
   }
 
-  async function sendTo(side: Side, performance: Performance, request: SceneRequest): Promise<SceneAnswer> {
+  async function sendTo(side: Side, performance: Performance, request: SceneRequest): Promise<void> {
     const { id, framework } = performance.run;
     const controller = new AbortController();
     request.giveUp?.then(
@@ -87,21 +87,15 @@ export function createTheatre(house: House): Theatre {
         signal: controller.signal,
       });
       await response.arrayBuffer();
-      return { status: response.status, headers: response.headers };
     } catch (error) {
-      if (controller.signal.aborted) return { status: undefined, headers: new Headers() };
-      throw error;
+      if (!controller.signal.aborted) throw error;
     }
   }
 
   function stageOf(performance: Performance): Stage {
     return {
       async send(request) {
-        const [answer] = await Promise.all([
-          sendTo("with", performance, request),
-          sendTo("without", performance, request),
-        ]);
-        return answer;
+        await Promise.all([sendTo("with", performance, request), sendTo("without", performance, request)]);
       },
       async pause(ms) {
         await sleep(ms);

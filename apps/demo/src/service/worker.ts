@@ -26,11 +26,11 @@ const instance = process.argv[2] as Instance;
 const mounts: Record<Framework, MountFramework> = { express: mountExpress, fastify: mountFastify, hono: mountHono };
 const listeners = new Map<string, RequestListener>();
 const trace = new AsyncLocalStorage<{ request: string | undefined; run: string | undefined }>();
-let current: { once: Onceward; opened: OpenStore } | undefined;
+let current: { all: readonly Onceward[]; opened: OpenStore } | undefined;
 
 const call = rpc(process, {
   "service.use": ([source]) => use(source as StoreSource),
-  "service.close": () => current?.once.close(),
+  "service.close": () => close(),
 });
 // Without the main process there is nobody to serve.
 process.on("disconnect", () => process.exit(0));
@@ -56,10 +56,13 @@ function effects(side: Side, request: RequestFacts): Effects {
 /** From now on, requests are served from this store. */
 async function use(source: StoreSource): Promise<void> {
   const opened = openStore(source, call);
-  const once = onceward({ store: opened.store, namespace: "playground" });
-  once.on("*", tell);
   const routes = serviceRoutes(audit);
+  const all: Onceward[] = [];
   for (const framework of frameworks) {
+    // Three applications on one store: their keys must not meet.
+    const once = onceward({ store: opened.store, namespace: `playground-${framework}` });
+    once.on("*", tell);
+    all.push(once);
     for (const side of ["with", "without"] as const) {
       const listener = await mounts[framework]({
         routes,
@@ -71,9 +74,15 @@ async function use(source: StoreSource): Promise<void> {
       listeners.set(`${framework} ${side}`, listener);
     }
   }
+  await close();
+  current = { all, opened };
+}
+
+/** Lets running work end. */
+async function close(): Promise<void> {
   const former = current;
-  current = { once, opened };
-  await former?.once.close();
+  current = undefined;
+  await Promise.all(former?.all.map((once) => once.close()) ?? []);
   await former?.opened.disconnect();
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { HttpOptions } from "@onceward/core";
+import { dialects } from "@onceward/core";
 import type { AuditStream } from "../effects.ts";
 import type { Reply, Route, ServiceRequest } from "../route.ts";
 
@@ -24,32 +24,27 @@ export const intakes: readonly Intake[] = [
   { id: "flash-poll", ttlMs: 2_000, workMs: 100 },
 ];
 
-/** FormBridge: create a submission, set its fields, hand it in. */
+/** FormBridge: create a submission, set its fields, hand it in; as its design document has it, and as its feature 008 has. */
 export function formbridgeRoutes(audit: AuditStream): readonly Route[] {
-  const options = (intake: Intake): HttpOptions<unknown> => ({
-    keyFormat: "urlsafe",
-    ttlMs: intake.ttlMs,
-    leaseMs: intake.leaseMs,
-    ttlHeader: true,
-    replay: { status: 200 },
-    statuses: { ERR_KEY_REUSED: 409 },
-    problem: (error) => ({
-      body: { ok: false, error: { type: "conflict", message: error.message, retryable: error.retryable } },
-    }),
-    transformReplay: async (response, { key }) => {
-      const { submissionId } = JSON.parse(new TextDecoder().decode(response.body)) as { submissionId: string };
-      await audit.replayed(submissionId, key);
-      return response;
-    },
-  });
-
   const routesOf = (intake: Intake): Route[] => {
-    // "Idempotency keys are scoped per intake definition, not globally" (section 6.1).
-    const idempotency: Route["idempotency"] = () => ({ ...options(intake), scope: () => intake.id });
+    const idempotency: Route["idempotency"] = () => ({
+      ...dialects.formBridgeDesign,
+      // "Idempotency keys are scoped per intake definition, not globally" (section 6.1).
+      scope: () => intake.id,
+      ttlMs: intake.ttlMs,
+      leaseMs: intake.leaseMs,
+      // The document's ten are for busy services, and optional (section 4.3.3); one scene sends 25 to each process.
+      maxWaiters: 100,
+      transformReplay: async (response, { key }) => {
+        const { submissionId } = JSON.parse(new TextDecoder().decode(response.body)) as { submissionId: string };
+        await audit.replayed(submissionId, key);
+        return response;
+      },
+    });
     const base = `/api/intakes/${intake.id}`;
     return [
       { method: "POST", path: `${base}/submit`, idempotency, handle: (request) => submit(intake, request, audit) },
-      { method: "POST", path: `${base}/submissions`, idempotency, handle: (request) => create(intake, request) },
+      { method: "POST", path: `${base}/submissions`, idempotency, handle: (request) => create(intake.id, request) },
       { method: "PATCH", path: `${base}/submissions/:submissionId/fields`, idempotency, handle: setFields },
     ];
   };
@@ -59,6 +54,16 @@ export function formbridgeRoutes(audit: AuditStream): readonly Route[] {
       method: "GET",
       path: "/api/submissions/:submissionId/events",
       handle: async ({ params }) => ({ status: 200, body: await audit.of(params["submissionId"] ?? "") }),
+    },
+    {
+      method: "POST",
+      path: "/api/feature-008/intakes/:intakeId/submissions",
+      idempotency: (facts) => ({
+        ...dialects.formBridgeFeature008,
+        // "Composite key: {intake_id}:{user_id}:{idempotency_key}".
+        scope: (request) => JSON.stringify([facts(request).params["intakeId"], facts(request).header("X-User-Id")]),
+      }),
+      handle: (request) => create(request.params["intakeId"] ?? "", request),
     },
   ];
 }
@@ -73,8 +78,8 @@ async function submit(intake: Intake, request: ServiceRequest, audit: AuditStrea
   return { status: 201, body: { ok: true, submissionId, state: "submitted" } };
 }
 
-async function create(intake: Intake, { effects }: ServiceRequest): Promise<Reply> {
-  const submissionId = await effects.record("sub", `draft for ${intake.id}`);
+async function create(intakeId: string, { effects }: ServiceRequest): Promise<Reply> {
+  const submissionId = await effects.record("sub", `draft for ${intakeId}`);
   return { status: 201, body: { ok: true, submissionId, state: "draft" } };
 }
 

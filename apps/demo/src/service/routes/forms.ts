@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { derivedKey } from "@onceward/core";
+import { dialects } from "@onceward/core";
 import type { Route } from "../route.ts";
 
 const WORK_MS = 400;
@@ -10,20 +10,8 @@ export const formRoutes: readonly Route[] = [
     method: "POST",
     path: "/api/forms/:formId/submit",
     idempotency: (facts) => ({
+      ...dialects.formBroker,
       scope: (request) => facts(request).params["formId"] ?? "",
-      key: derivedKey({ fields: ["contextId", "formData"] }),
-      onReuse: "replay",
-      replay: { status: 200 },
-      transformReplay: (response, { completedAt }) => {
-        const original = JSON.parse(new TextDecoder().decode(response.body)) as object;
-        const body = {
-          ...original,
-          message: "This submission was already processed. Returning original response.",
-          idempotent: true,
-          originalSubmittedAt: completedAt.toISOString(),
-        };
-        return { ...response, body: new TextEncoder().encode(JSON.stringify(body)) };
-      },
     }),
     async handle({ params, body, effects }) {
       const { formId } = params;

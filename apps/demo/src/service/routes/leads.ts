@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { dialects } from "@onceward/core";
 import type { Route } from "../route.ts";
 
 const WORK_MS = 100;
@@ -8,15 +9,7 @@ export const leadRoutes: readonly Route[] = [
   {
     method: "POST",
     path: "/api/leads",
-    idempotency: () => ({
-      scope: "shared",
-      header: "X-Idempotency-Key",
-      keyFormat: "uuidv4",
-      required: true,
-      ttlMs: 300_000,
-      onReuse: "separate",
-      failOpen: true,
-    }),
+    idempotency: () => ({ ...dialects.leads, scope: "shared" }),
     async handle({ body, effects }) {
       await sleep(WORK_MS);
       const id = await effects.record("lead", `lead ${String(body["name"] ?? "")}`);
