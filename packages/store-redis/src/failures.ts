@@ -14,7 +14,10 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     /WRONGPASS|NOAUTH|invalid password|unauthenticated/,
     "Redis doesn't accept the client's credentials; check its username and password",
   ],
-  [/NOPERM/, "The Redis user lacks a permission; it needs the commands, keys and channels that the README lists"],
+  [
+    /NOPERM|user executing the script can't/,
+    "The Redis user lacks a permission; it needs the commands, keys and channels that the README lists",
+  ],
   [/\bMOVED\b/, "This server is part of a Redis Cluster; make the client with `new Cluster(...)`"],
   [/invalid bulk length|string exceeds maximum/, "The outcome is larger than the server takes (proto-max-bulk-len)"],
   [/unknown command/i, "The server is too old: Redis 6.2 or later, or Valkey, is needed"],

@@ -1,5 +1,5 @@
 import { Redis, type RedisOptions } from "ioredis";
-import { createClient } from "redis";
+import { createClient, type RedisClientOptions } from "redis";
 import { onTestFinished } from "vitest";
 
 /** Calls that wait for somebody who never comes fail this soon. */
@@ -14,8 +14,8 @@ export function connect(port: number, options: RedisOptions = {}): Redis {
 }
 
 /** A node-redis client. */
-export async function connectNodeRedis(port: number) {
-  const client = createClient({ socket: { host: "127.0.0.1", port, reconnectStrategy: () => 20 } });
+export async function connectNodeRedis(port: number, options: Pick<RedisClientOptions, "username" | "password"> = {}) {
+  const client = createClient({ socket: { host: "127.0.0.1", port, reconnectStrategy: () => 20 }, ...options });
   client.on("error", () => {});
   await client.connect();
   return client;
