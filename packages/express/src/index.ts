@@ -22,6 +22,14 @@ function middleware(once: Onceward, layers: readonly IdempotencyOptions[]): Requ
     // Asked for only by requests with a key.
     let gone: AbortController | undefined;
     const onClose = () => gone?.abort();
+    const clientSignal = () => {
+      if (!gone) {
+        gone = new AbortController();
+        res.once("close", onClose);
+        if (res.destroyed || req.socket.destroyed) gone.abort();
+      }
+      return gone.signal;
+    };
     const deciding = guard.enter({
       request: req,
       identity: req,
@@ -32,15 +40,10 @@ function middleware(once: Onceward, layers: readonly IdempotencyOptions[]): Requ
         const value = req.headers[name];
         return value === undefined ? [] : typeof value === "string" ? [value] : value;
       },
-      body: (maxBytes) => bodyOf(req, maxBytes),
+      body: (maxBytes) => bodyOf(req, maxBytes, clientSignal()),
       responseHeaders: () => headersOf(res),
       get signal() {
-        if (!gone) {
-          gone = new AbortController();
-          res.once("close", onClose);
-          if (res.destroyed || req.socket.destroyed) gone.abort();
-        }
-        return gone.signal;
+        return clientSignal();
       },
     });
     if (!deciding) {

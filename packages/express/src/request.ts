@@ -9,11 +9,14 @@ interface ParsedRequest extends IncomingMessage {
 }
 
 /** The body as a parser left it; without a parser it is read here, and put back for whoever reads it next. */
-export function bodyOf(req: ParsedRequest, maxBytes: number): HttpBody | Promise<HttpBody> {
-  const declared = req.headers["transfer-encoding"] !== undefined || Number(req.headers["content-length"] ?? 0) > 0;
-  if (!declared) return { kind: "none" };
+export function bodyOf(req: ParsedRequest, maxBytes: number, client: AbortSignal): HttpBody | Promise<HttpBody> {
+  const length = Number(req.headers["content-length"] ?? 0);
+  if (length === 0 && req.headers["transfer-encoding"] === undefined) return { kind: "none" };
   if (req._body) return { kind: "parsed", value: req.body };
-  if (!req.readableDidRead && !req.readableEnded && !req.destroyed) return readAndPutBack(req, maxBytes);
+  if (!req.readableDidRead && !req.readableEnded && !req.destroyed) {
+    if (length > maxBytes) throw tooLarge(maxBytes);
+    return readAndPutBack(req, maxBytes, client);
+  }
   // Express 5 leaves no sign of its parsers, and `{}` is a fine body; elsewhere it is what Express 4 shows for none.
   const parsable = /[/+]json\b|x-www-form-urlencoded/i.test(req.headers["content-type"] ?? "");
   if (req.body !== undefined && (parsable || !isEmptyObject(req.body))) return { kind: "parsed", value: req.body };
@@ -27,20 +30,24 @@ function isEmptyObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-function readAndPutBack(req: IncomingMessage, maxBytes: number): Promise<HttpBody> {
+const tooLarge = (maxBytes: number) =>
+  new BodyTooLargeError(`The request's body has more than ${maxBytes} bytes (maxBodyBytes)`);
+
+function readAndPutBack(req: IncomingMessage, maxBytes: number, client: AbortSignal): Promise<HttpBody> {
   const chunks: Buffer[] = [];
   let size = 0;
   return new Promise((resolve, reject) => {
     const end = (settle: () => void) => {
       req.removeListener("readable", onReadable);
       req.removeListener("end", finish);
-      req.removeListener("error", fail);
-      req.removeListener("close", onClose);
+      req.removeListener("error", onGone);
+      client.removeEventListener("abort", onGone);
       // Streams leave the paused mode one tick after their last "readable" listener.
       setImmediate(settle);
     };
-    const fail = (error: Error) => end(() => reject(error));
-    const onClose = () => fail(new Error("The client went away while it sent the body"));
+    const onGone = () => {
+      if (client.aborted) end(() => reject(client.reason));
+    };
     const finish = () => {
       const bytes = Buffer.concat(chunks);
       if (bytes.byteLength > 0 && !req.readableEnded) req.unshift(bytes);
@@ -55,7 +62,7 @@ function readAndPutBack(req: IncomingMessage, maxBytes: number): Promise<HttpBod
         size += chunk.byteLength;
         if (size > maxBytes) {
           req.resume();
-          fail(new BodyTooLargeError(`The request's body has more than ${maxBytes} bytes (maxBodyBytes)`));
+          end(() => reject(tooLarge(maxBytes)));
           return;
         }
       }
@@ -63,7 +70,8 @@ function readAndPutBack(req: IncomingMessage, maxBytes: number): Promise<HttpBod
     };
     req.on("readable", onReadable);
     req.on("end", finish);
-    req.on("error", fail);
-    req.on("close", onClose);
+    // Listened to, or it would be thrown; the same news comes through the signal.
+    req.on("error", onGone);
+    client.addEventListener("abort", onGone);
   });
 }

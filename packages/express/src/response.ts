@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
 import { groupHeaders, type HeaderList, type HttpRecording, type HttpResponse } from "@onceward/core";
 
 /** The headers that are on the response, as lines. */
@@ -19,6 +20,10 @@ function linesOf(name: string, value: OutgoingHttpHeader | undefined): HeaderLis
 function setHeaders(res: ServerResponse, headers: HeaderList): void {
   for (const { name, values } of groupHeaders(headers).values())
     res.setHeader(name, values.length === 1 ? (values[0] as string) : values);
+}
+
+function clearHeaders(res: ServerResponse): void {
+  for (const name of res.getHeaderNames()) res.removeHeader(name);
 }
 
 const nullBodyStatuses = new Set([204, 205, 304]);
@@ -44,13 +49,14 @@ type Done = (error?: Error | null) => void;
 export function record(res: ServerResponse, recording: HttpRecording): void {
   const original = { write: res.write, end: res.end, writeHead: res.writeHead, destroy: res.destroy, emit: res.emit };
   let head: { status: number; headers: HeaderList } | undefined;
-  let clientGone = false;
-  let heldClose: unknown[] | undefined;
+  let sources: Readable[] | undefined;
+  let gone: { readonly close: unknown[] } | undefined;
 
   const takeHead = () => {
     head ??= { status: res.statusCode, headers: headersOf(res) };
     return head;
   };
+  const restore = () => void Object.assign(res, original);
 
   res.writeHead = function writeHead(status: number, ...rest: unknown[]) {
     const reason = typeof rest[0] === "string" ? rest[0] : undefined;
@@ -67,7 +73,7 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
     const { encoding, done } = argumentsOf(rest);
     if (recording.ended) return original.write.call(res, chunk, encoding as BufferEncoding, done);
     recording.write(bytesOf(chunk, encoding));
-    if (!clientGone) return original.write.call(res, chunk, encoding as BufferEncoding, done);
+    if (!gone) return original.write.call(res, chunk, encoding as BufferEncoding, done);
     takeHead();
     if (done) process.nextTick(done);
     return true;
@@ -87,42 +93,79 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
     pretendEnded(res);
     void recording.finish(status, headers).then((winner) => {
       stopPretending(res);
+      if (gone) {
+        if (done) res.once("finish", done);
+        original.emit.call(res, "finish");
+        close();
+        return;
+      }
       restore();
       if (unsent) {
         // A handler that goes on after its end must not change what was kept.
-        for (const name of res.getHeaderNames()) res.removeHeader(name);
+        clearHeaders(res);
+        if (winner) {
+          send(res, winner);
+          return;
+        }
         setHeaders(res, headers);
         res.statusCode = status;
       }
-      if (heldClose) {
-        original.emit.call(res, "close", ...heldClose);
-        return;
-      }
-      if (winner && unsent) send(res, winner);
-      else if (chunk === undefined || chunk === null) res.end(done);
+      if (chunk === undefined || chunk === null) res.end(done);
       else res.end(chunk, encoding as BufferEncoding, done);
     });
     return res;
   } as typeof res.end;
 
   res.destroy = function destroy(error?: Error) {
-    if (!clientGone) void recording.abandon();
+    if (!gone) void recording.abandon();
     return original.destroy.call(res, error) as typeof res;
   };
 
   res.emit = function emit(event: string | symbol, ...args: unknown[]) {
-    if (event !== "close" || (recording.ended && res.writableFinished)) return original.emit.call(res, event, ...args);
-    if (clientGone) return false;
-    clientGone = true;
-    // Told after the response's end: whoever pipes would stop now, and the retry find nothing.
-    if (!recording.ended) heldClose = args;
-    else return original.emit.call(res, event, ...args);
-    original.emit.call(res, "drain");
+    if (event === "pipe") {
+      const source = args[0] as Readable;
+      sources = [...(sources ?? []), source];
+      if (gone) keepFlowing(source);
+    }
+    if (event !== "close" || recording.ended) return original.emit.call(res, event, ...args);
+    if (!gone) onGone(args);
     return true;
   } as typeof res.emit;
 
-  function restore(): void {
-    Object.assign(res, original);
+  /** The client went away. Whoever writes would stop if told now, and the retry find nothing. */
+  function onGone(args: unknown[]): void {
+    gone = { close: args };
+    setClosed(res, false);
+    for (const source of sources ?? []) keepFlowing(source);
+    const { signal } = recording.context;
+    if (signal.aborted) giveUp();
+    else signal.addEventListener("abort", giveUp, { once: true });
+    original.emit.call(res, "drain");
+  }
+
+  /** Libraries that send files destroy them with the connection; only what fails by itself may stop. */
+  function keepFlowing(source: Readable): void {
+    const { destroy } = source;
+    source.destroy = (error) =>
+      error || source.readableEnded || recording.ended ? destroy.call(source, error) : source;
+    const onClose = () => void (source.readableEnded || giveUp());
+    if (source.destroyed) onClose();
+    else source.once("close", onClose);
+  }
+
+  /** Nobody will end the response. */
+  function giveUp(): void {
+    if (recording.ended) return;
+    void recording.abandon();
+    close();
+  }
+
+  /** What was held back when the client went away. */
+  function close(): void {
+    recording.context.signal.removeEventListener("abort", giveUp);
+    restore();
+    setClosed(res, true);
+    original.emit.call(res, "close", ...(gone?.close ?? []));
   }
 }
 
@@ -140,6 +183,12 @@ function argumentsOf(rest: readonly unknown[]): { encoding: string | undefined; 
 
 function bytesOf(chunk: unknown, encoding: string | undefined): Uint8Array {
   return typeof chunk === "string" ? Buffer.from(chunk, encoding as BufferEncoding) : (chunk as Uint8Array);
+}
+
+/** What pipelines look at before they write. */
+function setClosed(res: ServerResponse, closed: boolean): void {
+  res.destroyed = closed;
+  (res as ServerResponse & { _closed?: boolean })._closed = closed;
 }
 
 /** To the rest of the application the response has ended; error handlers must not begin another. */

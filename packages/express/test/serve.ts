@@ -1,5 +1,5 @@
 import type { AddressInfo } from "node:net";
-import { Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import type { BindingSetup } from "@onceward/testkit";
 import type express from "express";
 import type { NextFunction, Request, RequestHandler, Response } from "express";
@@ -9,10 +9,10 @@ import { idempotency } from "../src/index.ts";
 export async function serveExpress(
   framework: typeof express,
   parsers: readonly RequestHandler[],
-  { once, options, handle, before }: BindingSetup<Request>,
+  { once, options, routeOptions, handle, before }: BindingSetup<Request>,
 ) {
   const handler = (req: Request, res: Response, next: NextFunction) => {
-    handle(req.idempotency)
+    handle(req.idempotency, () => readBody(req))
       .then(({ status, headers = [], body }) => {
         res.status(status);
         const set = new Set<string>();
@@ -23,7 +23,7 @@ export async function serveExpress(
         }
         if (body === undefined) res.end();
         else if (body instanceof Uint8Array) res.send(Buffer.from(body));
-        else Readable.from(body).pipe(res);
+        else pipeline(Readable.from(body, { objectMode: false }), res, () => {});
       })
       .catch(next);
   };
@@ -35,9 +35,12 @@ export async function serveExpress(
   const mounted = framework.Router();
   mounted.all("/orders", ...parsers, idempotency(once, options), handler);
   app.use("/mounted", mounted);
-  for (const path of ["/orders", "/refunds"]) app.all(path, ...parsers, idempotency(once, options), handler);
-  app.use((_error: Error, _req: Request, res: Response, _next: NextFunction) => {
-    res.status(500).send("failed");
+  const protect = idempotency.defaults(once, options);
+  app.all("/orders", ...parsers, protect(), handler);
+  app.all("/refunds", ...parsers, protect(routeOptions), handler);
+  app.use((error: Error & { status?: number }, _req: Request, res: Response, next: NextFunction) => {
+    if (res.headersSent) next(error);
+    else res.status(error.status ?? 500).send("failed");
   });
   const server = await new Promise<ReturnType<typeof app.listen>>((resolve) => {
     const started = app.listen(0, "127.0.0.1", () => resolve(started));
@@ -50,4 +53,12 @@ export async function serveExpress(
         server.closeAllConnections();
       }),
   };
+}
+
+async function readBody(req: Request): Promise<unknown> {
+  // Express 4 shows `{}` where nothing has parsed.
+  if (req.readableEnded) return req.body as unknown;
+  const chunks: Buffer[] = [];
+  for await (const chunk of req) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString());
 }

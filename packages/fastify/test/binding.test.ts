@@ -11,7 +11,7 @@ testBinding<FastifyRequest>({
   name: "@onceward/fastify",
   createStore: () => memoryStore({ backend }),
   header: (request, name) => request.headers[name] as string | undefined,
-  async serve({ once, options, handle, before }) {
+  async serve({ once, options, routeOptions, handle, before }) {
     const fastify = Fastify({ forceCloseConnections: true });
     fastify.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
     fastify.addHook("onRequest", async (_request, reply) => {
@@ -19,7 +19,7 @@ testBinding<FastifyRequest>({
     });
     await fastify.register(idempotency, { once, ...options });
     const handler = async (request: FastifyRequest, reply: FastifyReply) => {
-      const { status, headers = [], body } = await handle(request.idempotency);
+      const { status, headers = [], body } = await handle(request.idempotency, () => request.body);
       reply.code(status);
       const values = new Map<string, string[]>();
       for (const [name, value] of headers) values.set(name, [...(values.get(name) ?? []), value]);
@@ -29,7 +29,7 @@ testBinding<FastifyRequest>({
     };
     const routes = async (instance: FastifyInstance) => {
       instance.all("/orders", handler);
-      instance.all("/refunds", handler);
+      instance.all("/refunds", { config: { idempotency: routeOptions } }, handler);
     };
     await fastify.register(routes);
     await fastify.register(routes, { prefix: "/mounted" });

@@ -35,7 +35,7 @@ function middleware(once: Onceward, layers: readonly IdempotencyOptions[]): Midd
         const value = c.req.header(name);
         return value === undefined ? [] : [value];
       },
-      body: (maxBytes) => bodyOf(c.req, maxBytes),
+      body: (maxBytes) => bodyOf(c, maxBytes),
       responseHeaders: () => headersOf(c.body(null)),
       get signal() {
         return c.req.raw.signal;

@@ -11,15 +11,17 @@ testBinding<Context>({
   name: "@onceward/hono on the Node server",
   createStore: () => memoryStore({ backend }),
   header: (c, name) => c.req.header(name),
-  async serve({ once, options, handle, before }) {
+  async serve({ once, options, routeOptions, handle, before }) {
     const routes = (app: Hono) => {
       app.use(async (c, next) => {
         for (const [name, value] of before) c.header(name, value);
         await next();
       });
-      app.use(idempotency(once, options));
+      const protect = idempotency.defaults(once, options);
+      app.use("/orders", protect());
+      app.use("/refunds", protect(routeOptions));
       app.all("/*", async (c) => {
-        const { status, headers = [], body } = await handle(c.get("idempotency"));
+        const { status, headers = [], body } = await handle(c.get("idempotency"), () => c.req.json());
         const set = new Set<string>();
         for (const [name, value] of headers) {
           c.header(name, value, { append: set.has(name) });
