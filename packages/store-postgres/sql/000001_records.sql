@@ -16,7 +16,7 @@ CREATE TABLE {{table}} (
   retain_ms bigint NOT NULL,
   claimed_at timestamptz NOT NULL,
   lease_until timestamptz NOT NULL,
-  -- Never later than expires_at, and at most a minute earlier. Only this column is indexed, so that complete and renew can
+  -- Never later than expires_at, and at most a minute earlier. This column is indexed instead, so that complete and renew can
   -- leave it alone: an update of an indexed column costs new entries in every index (no HOT).
   sweep_after timestamptz NOT NULL,
   attempt integer NOT NULL,

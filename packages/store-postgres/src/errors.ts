@@ -37,7 +37,9 @@ const REMEDIES: Readonly<Record<string, string>> = {
   "3F000": "The schema is missing: run `await store.migrate()` once, or the SQL of `store.migrationSql()`.",
   "42703": "The table has other columns than this release needs: run `await store.migrate()`.",
   "42P10": "The table has another key than this release needs: was it migrated with another `rls` option?",
-  "42501": "The role lacks a right: grant SELECT, INSERT, UPDATE, DELETE on the tables and USAGE on the sequence.",
+  "42501":
+    "The role lacks a right: grant SELECT, INSERT, UPDATE, DELETE on the tables and USAGE on schema and sequence. With " +
+    "`rls: { setting }`, that setting must be made before the store is used.",
   "23502": "A value is missing: with `rls: { setting }`, that setting must be made before the store is used.",
   "28P01": "The password is wrong.",
   "28000": "The role may not log in here: check user, password and pg_hba.conf.",

@@ -52,10 +52,10 @@ const NAMES = new Set(["client", "schema", "table", "timeoutMs", "prepare", "lis
 
 /** Checks the options and fills in the defaults. */
 export function resolveOptions(options: PostgresStoreOptions): ResolvedOptions {
-  for (const name of Object.keys(options)) {
+  for (const name of Object.keys(options ?? {})) {
     if (!NAMES.has(name)) fail(`unknown option \`${name}\`; known are ${[...NAMES].join(", ")}`);
   }
-  const { client, listen = true, prepare = true, rls = false } = options;
+  const { client, listen = true, prepare = true, rls = false } = options ?? {};
   if (typeof client !== "object" || client === null || !("connect" in client || "query" in client)) {
     fail("`client` must be a pg.Pool, a connected pg.Client or a PGlite");
   }

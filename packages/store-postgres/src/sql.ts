@@ -33,6 +33,8 @@ export function storeSql(options: SqlOptions): StoreSql {
   const names = placeholders(options);
   const build = (name: StatementName): Statement => {
     const text = fill(statements[name], names);
+    // The plan of a sweep depends on how much there is; one that was made for an empty table must not be kept.
+    if (name === "sweep") return (values) => ({ text, values, rowMode: "array" });
     const prepared = `onceward_${name}_${hash(text)}`;
     return (values) => ({ name: prepared, text, values, rowMode: "array" });
   };

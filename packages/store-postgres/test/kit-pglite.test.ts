@@ -1,6 +1,6 @@
 import { PGlite } from "@electric-sql/pglite";
 import { testStore } from "@onceward/testkit";
-import { afterAll } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { postgresStore } from "../src/index.ts";
 import { inspector } from "./support.ts";
 
@@ -14,4 +14,11 @@ testStore({
   create: () => postgresStore({ client, timeoutMs: 10_000 }),
   inspect: inspector(client, "onceward.records"),
   sharesDate: true,
+});
+
+it("leaves the caller's PGlite open", async () => {
+  const store = postgresStore({ client });
+  await store.ping();
+  await store.close();
+  expect((await client.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
 });
