@@ -49,7 +49,7 @@ export const presets: readonly [Preset, ...Preset[]] = [
     body: json({ stepId: "s1", questionId: "q1", answerValue: 3 }),
   },
   {
-    name: "A slow one, for the operator (2 seconds)",
+    name: "A slow one, for the operator (1.6 seconds)",
     path: "/api/intakes/background-check/submit",
     keyHeader: "Idempotency-Key",
     key: () => `idem_${random()}`,

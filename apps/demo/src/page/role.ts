@@ -1,7 +1,9 @@
 import type { RequestTrace } from "../shared/messages.ts";
 
+/** In the order in which summaries name them. */
+export const roles = ["ran", "waited", "replayed", "refused", "gave-up", "cut-off", "waiting", "open"] as const;
 /** What became of a request. */
-export type Role = "ran" | "waiting" | "waited" | "replayed" | "refused" | "gave-up" | "cut-off" | "open";
+export type Role = (typeof roles)[number];
 
 /** Words for a role, as in "2 ran". */
 export const roleWords: Record<Role, string> = {

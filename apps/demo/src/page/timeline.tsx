@@ -1,5 +1,5 @@
 import type { RequestTrace, Run, Side } from "../shared/messages.ts";
-import { duration, type Role, roleOf, roleWords } from "./role.ts";
+import { duration, type Role, roleOf, roles, roleWords } from "./role.ts";
 import { now, requests } from "./state.ts";
 
 /** Beyond this many, rows are drawn thin and without words. */
@@ -13,8 +13,9 @@ export function Timeline({ run }: { run: Run }) {
   const ends = all.map(({ endedAt }) => endedAt ?? now.value);
   const end = Math.max(start + 200, ...ends);
   const place = (at: number) => `${(100 * Math.max(0, at - start)) / (end - start)}%`;
+  const many = all.length > 2 * MANY;
   return (
-    <div class="timeline">
+    <div class={many ? "timeline many" : "timeline"}>
       {(["with", "without"] as const).map((side) => (
         <Lane key={side} side={side} requests={all.filter((one) => one.side === side)} place={place} run={run} />
       ))}
@@ -37,7 +38,6 @@ interface LaneProps {
 
 function Lane({ side, requests: all, place, run }: LaneProps) {
   const sorted = [...all].sort((one, other) => one.startedAt - other.startedAt);
-  const many = sorted.length > MANY;
   const title = side === "with" ? "With Onceward" : "Without";
   return (
     <div class={`lane ${side}`} data-lane={side}>
@@ -52,7 +52,7 @@ function Lane({ side, requests: all, place, run }: LaneProps) {
             </span>
           ))}
         </div>
-        <ol class={many ? "rows many" : "rows"} aria-label={`Requests, ${title.toLowerCase()}`}>
+        <ol class="rows" aria-label={`Requests, ${title.toLowerCase()}`}>
           {sorted.map((request, index) => (
             <Row key={request.id} request={request} number={index + 1} place={place} />
           ))}
@@ -108,10 +108,11 @@ function Row({ request, number, place }: { request: RequestTrace; number: number
 function summary(all: readonly RequestTrace[]): string {
   const counts = new Map<Role, number>();
   for (const request of all) counts.set(roleOf(request), (counts.get(roleOf(request)) ?? 0) + 1);
-  return [...counts].map(([role, count]) => `${count} ${roleWords[role]}`).join(" · ");
+  return roles
+    .filter((role) => counts.has(role))
+    .map((role) => `${counts.get(role)} ${roleWords[role]}`)
+    .join(" · ");
 }
-
-const legendOrder: readonly Role[] = ["ran", "waited", "replayed", "refused", "gave-up", "cut-off"];
 
 function Legend({ requests: all }: { requests: readonly RequestTrace[] }) {
   const used = new Set(all.map(roleOf));
@@ -119,8 +120,8 @@ function Legend({ requests: all }: { requests: readonly RequestTrace[] }) {
   if (marked("waiting")) used.add("waited");
   return (
     <ul class="legend">
-      {legendOrder
-        .filter((role) => used.has(role))
+      {roles
+        .filter((role) => used.has(role) && role !== "open" && role !== "waiting")
         .map((role) => (
           <li key={role}>
             <span class={`bar ${role}`} /> {roleWords[role]}

@@ -20,7 +20,7 @@ export const killedRunner: Scene = {
     };
     const first = stage.send({ ...request, to: "A" });
     await Promise.all([stage.records(1), stage.event("step")]);
-    await stage.pause(500);
+    await stage.pause(400);
     await stage.kill("A");
     await first;
     await stage.send({ ...request, to: "B" });

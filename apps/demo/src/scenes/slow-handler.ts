@@ -6,7 +6,7 @@ export const slowHandler: Scene = {
   id: "slow-handler",
   title: "Slower than its lease",
   story:
-    "The check takes 2 seconds, and its lease is for 1.2 (instead of 10, so that you needn't wait). A duplicate comes when the lease would be over.",
+    "The check takes 1.6 seconds, and its lease is for 0.9 (instead of 10, so that you needn't wait). A duplicate comes when the lease would be over.",
   moral: "The lease was renewed while the work ran, every tick in its bar, so nobody took the key away.",
   by: "server",
   counts: "submissions",
@@ -19,7 +19,7 @@ export const slowHandler: Scene = {
     };
     const first = stage.send({ ...request, to: "A" });
     await stage.event("claimed");
-    await stage.pause(1_400);
+    await stage.pause(1_100);
     await Promise.all([first, stage.send({ ...request, to: "B" })]);
   },
 };

@@ -22,8 +22,8 @@ const routesOfScenes: Readonly<Record<string, readonly SnippetRoute[]>> = {
   "double-click": [formBroker],
   storm: [{ path: submit, options: [...design, "maxWaiters: 100"] }],
   "other-data": [{ path: submit, options: design }, formBroker, leads],
-  "slow-handler": [{ path: submit, options: [...design, "leaseMs: 1_200, // renewed every 400 ms"] }],
-  "killed-runner": [{ path: submit, options: [...design, "leaseMs: 1_200"], steps: true }],
+  "slow-handler": [{ path: submit, options: [...design, "leaseMs: 900, // renewed every 300 ms"] }],
+  "killed-runner": [{ path: submit, options: [...design, "leaseMs: 900"], steps: true }],
   outage: [{ path: submit, options: [...design, "failOpen: false, // the default"] }, leads],
   expiry: [{ path: submit, options: [...design, "ttlMs: 2_000"] }],
 };

@@ -20,7 +20,7 @@ const DAY_MS = 24 * 3_600_000;
 export const intakes: readonly Intake[] = [
   { id: "vendor-onboarding", ttlMs: DAY_MS, workMs: 400 },
   { id: "access-request", ttlMs: DAY_MS, workMs: 100 },
-  { id: "background-check", ttlMs: DAY_MS, workMs: 2_000, leaseMs: 1_200 },
+  { id: "background-check", ttlMs: DAY_MS, workMs: 1_600, leaseMs: 900 },
   { id: "flash-poll", ttlMs: 2_000, workMs: 100 },
 ];
 

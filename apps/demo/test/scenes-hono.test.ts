@@ -1,0 +1,3 @@
+import { testScenes } from "./scenes.ts";
+
+testScenes("hono", ["memory", "pglite"], ["postgres"]);
