@@ -1,7 +1,9 @@
 import { InvalidOptionError, KeyMissingError } from "../errors.ts";
 import type { Hasher } from "../hash.ts";
+import { checkOptions, functionOr, text } from "../options.ts";
 import type { MaybePromise } from "../runtime.ts";
 import { type ComparableBody, canonicalJson, memberOf } from "./body.ts";
+import { listOf } from "./options.ts";
 
 /** What {@link derivedKey} hashes. */
 export interface DerivedKeyOptions<Request> {
@@ -22,6 +24,7 @@ export interface DerivedKey<Request> {
 
 /** A key from context and payload, for clients that send none: equal submissions are one operation. */
 export function derivedKey<Request>(options: DerivedKeyOptions<Request> = {}): DerivedKey<Request> {
+  checkOptions("derivedKey", options, { context: functionOr(text), fields: listOf(text, "a list of names") });
   const { context, fields } = options;
 
   function contextOf(request: Request, body: ComparableBody): string {

@@ -32,9 +32,9 @@ export function createIdentify<Request>(
   // What is there already is not awaited: that would cost each request a turn of the microtask queue for nothing.
   return async (view, received, policy) => {
     const scopes = scopesOf(view.request);
-    const { current, former } = scopes instanceof Promise ? await scopes : scopes;
+    const { current, former } = isPromise(scopes) ? await scopes : scopes;
     const body = options.fingerprint === true || received === undefined ? bodyOf(view) : undefined;
-    const seen = body instanceof Promise ? await body : body;
+    const seen = isPromise(body) ? await body : body;
     const key = received ?? (await options.key?.derive(hash, view.request, seen as ComparableBody));
     if (key === undefined) {
       throw new KeyMissingError(
@@ -42,7 +42,7 @@ export function createIdentify<Request>(
       );
     }
     const fingerprint = fingerprintOf(view, seen);
-    const asked = fingerprint instanceof Promise ? await fingerprint : fingerprint;
+    const asked = isPromise(fingerprint) ? await fingerprint : fingerprint;
 
     const operation = `${view.method} ${view.path()}`;
     const named = { operation, key, fingerprint: policy.onReuse === "replay" ? anyFingerprint : asked };
@@ -60,14 +60,14 @@ export function createIdentify<Request>(
       if (!policy.failOpen || !isOncewardError(error, "ERR_STORE_UNAVAILABLE")) throw error;
     }
     const id = idIn(current);
-    return { ...named, id: id instanceof Promise ? await id : id, scope: current };
+    return { ...named, id: isPromise(id) ? await id : id, scope: current };
   };
 
   function bodyOf(view: HttpRequestView<Request>): MaybePromise<ComparableBody> {
     const compare = (raw: Awaited<ReturnType<typeof view.body>>) =>
       comparableBody(raw, view.header("content-type")[0] ?? "");
     const body = view.body(options.maxBodyBytes);
-    return body instanceof Promise ? body.then(compare) : compare(body);
+    return isPromise(body) ? body.then(compare) : compare(body);
   }
 
   function fingerprintOf(view: HttpRequestView<Request>, body: ComparableBody | undefined): MaybePromise<string> {
@@ -77,7 +77,7 @@ export function createIdentify<Request>(
       return hash(["onceward:http", sortedPairs(view.query()), kind, content]);
     }
     const chosen = options.fingerprint(view.request);
-    return chosen instanceof Promise ? chosen.then(hashChosen) : hashChosen(chosen);
+    return isPromise(chosen) ? chosen.then(hashChosen) : hashChosen(chosen);
   }
 
   function hashChosen(chosen: unknown): MaybePromise<string> {
@@ -91,7 +91,7 @@ export function createIdentify<Request>(
     // The shared scope is none at all: no function can return that.
     if (options.scope === "shared") return sharedScope;
     const scope: unknown = options.scope(request);
-    return scope instanceof Promise ? scope.then(checkScopes) : checkScopes(scope);
+    return isPromise(scope) ? scope.then(checkScopes) : checkScopes(scope);
   }
 
   function checkScopes(scope: unknown): Scopes {
@@ -103,6 +103,11 @@ export function createIdentify<Request>(
       `${where}: scope returned ${current === "" ? "an empty string" : typeof current}, not whose key it is. Authenticate before idempotency, or return a name for anonymous callers`,
     );
   }
+}
+
+/** Not by `instanceof`: an application's promises may be of a library's or another realm's making. */
+function isPromise<Value>(value: MaybePromise<Value>): value is Promise<Value> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === "function";
 }
 
 const isName = (name: unknown): boolean => typeof name === "string" && name !== "";

@@ -38,15 +38,14 @@ export function readKey(values: readonly string[], format: KeyFormat, maxLength:
 }
 
 function parseKey(value: string): string {
-  const trimmed = value.trim();
-  if (!trimmed.startsWith('"')) {
-    if (trimmed !== "" && !bare.test(trimmed))
+  if (!value.startsWith('"')) {
+    if (value !== "" && !bare.test(value))
       throw new KeyInvalidError(
         "A key without quotes must be visible ASCII without quotes, commas or spaces; send one",
       );
-    return trimmed;
+    return value;
   }
-  const [, content, rest] = quoted.exec(trimmed) ?? [];
+  const [, content, rest] = quoted.exec(value) ?? [];
   if (content === undefined || rest === undefined)
     throw new KeyInvalidError("The key is not a well-formed structured-field String (RFC 9651)");
   if (!parameters.test(rest)) throw new KeyInvalidError("Something follows the key's closing quote; send one key");

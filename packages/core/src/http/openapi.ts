@@ -173,7 +173,7 @@ function errorResponses<Request>(
     const headers = groupHeaders(response.headers);
     if (headers.has("retry-after"))
       draft.headers["Retry-After"] = { description: "Seconds until another try helps.", schema: { type: "integer" } };
-    const type = headers.get("content-type")?.values[0] ?? "application/json";
+    const type = headers.get("content-type")?.values[0] as string;
     const schema = type === "application/problem+json" ? problemSchema : {};
     const example = { summary: title, value: exampleOf(response.body) };
     draft.content[type] = { schema, examples: { ...draft.content[type]?.examples, [error.code]: example } };

@@ -17,7 +17,7 @@ import type { KeepHeader } from "./headers.ts";
 import { type Keep, keepSuccess } from "./keep.ts";
 import type { KeyFormat } from "./key.ts";
 import type { HttpResponse } from "./outcome.ts";
-import type { ChangeProblem, Statuses } from "./problem.ts";
+import { type ChangeProblem, problemCodes, type Statuses } from "./problem.ts";
 
 /** Whose keys they are. Former scopes are looked up first: for a visitor who signs in between two tries. */
 export type Scope = string | { readonly current: string; readonly former: readonly string[] };
@@ -116,7 +116,8 @@ export interface ResolvedHttpOptions<Request> {
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const headerName: Check = (value) =>
   typeof value === "string" && token.test(value) ? undefined : "the name of a header";
-const listOf =
+/** A list of at least one, each of which the check allows. */
+export const listOf =
   (check: Check, what: string): Check =>
   (value) =>
     Array.isArray(value) && value.length > 0 && value.every((item) => !check(item)) ? undefined : what;
@@ -166,6 +167,8 @@ const replayChecks = {
   status,
 } satisfies Record<keyof ReplayOptions, Check>;
 
+const statusChecks = Object.fromEntries(problemCodes.map((code) => [code, status]));
+
 /**
  * Options in, complete options out. What a later layer sets, replaces what an earlier one set (`replay` and `statuses`
  * member by member).
@@ -179,8 +182,7 @@ export function resolveHttpOptions<Request>(
   for (const layer of layers) {
     checkOptions(where, layer, httpChecks);
     if (layer.replay) checkOptions(`${where}: replay`, layer.replay, replayChecks);
-    for (const value of Object.values(layer.statuses ?? {}))
-      if (value !== undefined && status(value)) throw new InvalidOptionError(`${where}: statuses must be 200 to 599`);
+    if (layer.statuses) checkOptions(`${where}: statuses`, layer.statuses, statusChecks);
     const replay = { ...given.replay, ...present(layer.replay ?? {}) };
     const statuses = { ...given.statuses, ...present(layer.statuses ?? {}) };
     Object.assign(given, present(layer), { replay, statuses });
@@ -220,7 +222,7 @@ export function resolveHttpOptions<Request>(
     keepHeaders,
     replay: {
       replayedHeader: replay?.replayedHeader ?? "Idempotent-Replayed",
-      keyHeader: replay?.keyHeader ?? keyHeaders[0] ?? false,
+      keyHeader: replay?.keyHeader ?? keyHeaders[0],
       originalTimeHeader: replay?.originalTimeHeader ?? "X-Original-Request-Time",
       expiresHeader: replay?.expiresHeader ?? "X-Idempotent-Expires",
       status: replay?.status,

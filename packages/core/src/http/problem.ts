@@ -28,6 +28,8 @@ const problems = {
 
 /** Codes of the errors that a client can be told of. */
 export type ProblemCode = keyof typeof problems;
+/** All of them. */
+export const problemCodes = Object.keys(problems) as ProblemCode[];
 /** What an error is called. */
 export const titleOf = (code: ProblemCode): string => problems[code].title;
 /** Other statuses for some errors. */

@@ -20,6 +20,49 @@ describe("httpGuard", () => {
     expect(enter({})).toBeUndefined();
   });
 
+  it("leaves requests alone that are to be skipped", () => {
+    const { enter } = setUp({ skip: ({ path }) => path === "/health" });
+    expect(enter(keyed({ path: "/health" }))).toBeUndefined();
+  });
+
+  it("lets a route add to the app's options and replace them", async () => {
+    const app = { scope: "shared", required: true, replay: { status: 200, expiresHeader: false } } as const;
+    const { once } = setUp();
+    const { options } = httpGuard<Asked>(once, "idempotency", app, {
+      required: undefined,
+      methods: ["put"],
+      ttlMs: 5,
+      replay: { expiresHeader: "X-Until" },
+    });
+    expect([...options.methods, ...options.requiredFor]).toEqual(["PUT", "PUT"]);
+    expect(options.replay).toMatchObject({
+      status: 200,
+      expiresHeader: "X-Until",
+      replayedHeader: "Idempotent-Replayed",
+    });
+    expect(options.policy).toEqual({ ttlMs: 5 });
+  });
+
+  it("asks for a key where the method needs one", async () => {
+    const { enter } = setUp({ methods: ["POST", "PUT"], required: ["post"] });
+    expect(answer(await enter({})).status).toBe(400);
+    expect(enter({ method: "PUT" })).toBeUndefined();
+  });
+
+  it("reads the key from any of several headers, and refuses two that differ, or one that is repeated", async () => {
+    const { enter } = setUp({ header: ["Idempotency-Key", "X-Idempotency-Key"] });
+    await finish(await enter({ headers: { "x-idempotency-key": "k" } }));
+    expect(answer(await enter({ headers: { "idempotency-key": '"k"', "x-idempotency-key": "k" } })).status).toBe(201);
+    expect(answer(await enter({ headers: { "idempotency-key": "k", "x-idempotency-key": "l" } })).status).toBe(400);
+    expect(answer(await enter({ lines: { "idempotency-key": ["k", "k"] } })).status).toBe(400);
+    expect(answer(await enter({ lines: { "idempotency-key": ['"k"', '"k"'] } })).status).toBe(400);
+  });
+
+  it("hands on errors that are not the client's to know", async () => {
+    const { enter } = setUp({ scope: () => Promise.reject(new Error("no session store")) });
+    await expect(enter(keyed())).rejects.toThrow("no session store");
+  });
+
   it("replays status, headers and bytes, marked as a replay", async () => {
     const { enter } = setUp();
     const headers: HeaderList = [
@@ -57,6 +100,29 @@ describe("httpGuard", () => {
     const lax = setUp({ keepHeaders: (name, byDefault) => byDefault || name === "set-cookie" });
     await finish(await lax.enter(keyed()), 200, [["Set-Cookie", "a=1"]]);
     expect(header(answer(await lax.enter(keyed())), "set-cookie")).toEqual(["a=1"]);
+  });
+
+  it("drops what belongs to the first exchange without a word", async () => {
+    const { once, enter } = setUp();
+    const dropped: string[] = [];
+    once.on("header-dropped", (event) => void dropped.push(event.header));
+    const exchange = [
+      "Date",
+      "Connection",
+      "RateLimit",
+      "RateLimit-Limit",
+      "X-RateLimit-Limit",
+      "Access-Control-Max-Age",
+      "Server-Timing",
+    ];
+    await finish(
+      await enter(keyed()),
+      200,
+      exchange.map((name) => [name, "1"]),
+    );
+    const { headers } = answer(await enter(keyed()));
+    expect(headers.map(([name]) => name).filter((name) => exchange.includes(name))).toEqual([]);
+    expect(dropped).toEqual([]);
   });
 
   it("tells operations apart by method, path and scope, and conflicts on query and body", async () => {
@@ -208,7 +274,12 @@ describe("httpGuard", () => {
     [{ methods: [] }, /methods must be/],
     [{ keyFormat: "guid" as never }, /keyFormat must be/],
     [{ replay: { status: 99 } }, /status must be/],
-    [{ statuses: { ERR_KEY_MISSING: 99 } }, /statuses must be/],
+    [{ statuses: { ERR_KEY_MISSING: 99 } }, /ERR_KEY_MISSING must be/],
+    [{ statuses: { ERR_KEY_REUSE: 409 } as never }, /no option "ERR_KEY_REUSE"/],
+    [{ required: ["PUT"] }, /required names PUT/],
+    [{ required: [] }, /required must be/],
+    [{ key: {} as never }, /made by derivedKey/],
+    [{ key: null as never }, /made by derivedKey/],
     [{ ttlHeader: { minMs: 2, maxMs: 1 } }, /minMs/],
     [{ key: derivedKey() }, /context/],
     [{ unknown: 1 } as never, /no option "unknown"/],

@@ -19,6 +19,8 @@ export interface Asked {
   readonly path?: string;
   readonly query?: string;
   readonly headers?: Record<string, string>;
+  /** Headers of a framework that doesn't join repeated ones. */
+  readonly lines?: Record<string, readonly string[]>;
   readonly body?: unknown;
   readonly user?: string;
   readonly before?: HeaderList;
@@ -40,7 +42,7 @@ export function setUp(options: HttpOptions<Asked> = {}, store: Store = memorySto
       method: asked.method ?? "POST",
       path: () => asked.path ?? "/orders",
       query: () => asked.query ?? "",
-      header: (name) => (asked.headers?.[name] === undefined ? [] : [asked.headers[name]]),
+      header: (name) => asked.lines?.[name] ?? (asked.headers?.[name] === undefined ? [] : [asked.headers[name]]),
       body: () => ({ kind: "parsed", value: asked.body ?? {} }),
       responseHeaders: () => asked.before ?? [],
       signal: asked.signal,

@@ -59,6 +59,36 @@ describe("readKey", () => {
     expect(invalid(["no"], (key) => key === "yes")).toBe(true);
   });
 
+  const visible = fc.string({ unit: "grapheme-ascii", minLength: 1, maxLength: 255 });
+  const quote = (key: string) => `"${key.replace(/["\\]/g, "\\$&")}"`;
+
+  it("reads every key of printable ASCII back from its quoted form, whatever parameters follow", () => {
+    fc.assert(
+      fc.property(visible, fc.constantFrom("", ";v=1", '; a="x,y;z"; b', ";*k=?1"), (key, parameters) => {
+        expect(readKey([quote(key) + parameters], "any", 255)).toEqual({ key, received: quote(key) + parameters });
+      }),
+    );
+  });
+
+  it("takes what can go bare for the same key as its quoted form", () => {
+    fc.assert(
+      fc.property(visible, (key) => {
+        const canGoBare = !/[\s",]/.test(key);
+        expect(invalid([key])).toBe(!canGoBare);
+        if (canGoBare) expect(read([key, quote(key)])).toBe(key);
+      }),
+    );
+  });
+
+  it("never echoes what can't stand in a header", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (key, parameter) => {
+        for (const value of [key, `"${key}"`, `"a";p=${parameter}`])
+          if (!invalid([value])) expect(readKey([value], "any", 255)?.received).toMatch(/^[\x20-\x7e]+$/);
+      }),
+    );
+  });
+
   it("either reads or refuses, whatever comes", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" }), { maxLength: 3 }), (values) => {
