@@ -83,6 +83,8 @@ export interface HttpOptions<Request> extends Omit<PolicyOptions, "missingKey" |
   readonly transformReplay?: ((response: HttpResponse, info: ReplayInfo) => MaybePromise<HttpResponse>) | undefined;
   /** Whether a request may choose its TTL, within bounds. Default: false. */
   readonly ttlHeader?: boolean | TtlHeaderOptions | undefined;
+  /** The page with your own policy, which errors link to. Default: a page of Onceward's that explains the error. */
+  readonly documentation?: string | undefined;
   /** Other statuses for errors. */
   readonly statuses?: Statuses | undefined;
   /** Another body or other headers for an error; what it leaves out stays as it is. */
@@ -108,6 +110,7 @@ export interface ResolvedHttpOptions<Request> {
   readonly transformReplay: HttpOptions<Request>["transformReplay"];
   readonly ttlHeader: { readonly name: string; readonly minMs: number; readonly maxMs: number } | undefined;
   readonly statuses: Statuses;
+  readonly documentation: string | undefined;
   readonly problem: HttpOptions<Request>["problem"];
   readonly maxBodyBytes: number;
   readonly policy: Partial<Policy>;
@@ -128,6 +131,9 @@ const or =
     return found.includes(undefined) ? undefined : found.join(", or ");
   };
 const no: Check = (value) => (value === false ? undefined : "false");
+// It becomes a header.
+const url: Check = (value) =>
+  typeof value === "string" && /^[!-~]+$/.test(value) && !/[<>"]/.test(value) ? undefined : "a URL";
 const anObject: Check = (value) => (typeof value === "object" && value !== null ? undefined : "an object");
 const onlyFunction = functionOr(() => "nothing else");
 const status: Check = (value) =>
@@ -154,6 +160,7 @@ const httpChecks = {
   replay: anObject,
   transformReplay: onlyFunction,
   ttlHeader: or(flag, anObject),
+  documentation: url,
   statuses: anObject,
   problem: onlyFunction,
   maxBodyBytes: count,
@@ -190,7 +197,7 @@ export function resolveHttpOptions<Request>(
   const { scope, header = "Idempotency-Key", keyFormat = "any", maxKeyLength = 255, required = false } = given;
   const { fingerprint = true, keep = keepSuccess, keepHeaders, replay, transformReplay } = given;
   const key = given.key || undefined;
-  const { ttlHeader, statuses = {}, problem, maxBodyBytes = 1_048_576 } = given;
+  const { ttlHeader, statuses = {}, documentation, problem, maxBodyBytes = 1_048_576 } = given;
   if (scope === undefined) {
     throw new InvalidOptionError(
       `${where}: scope is required: a function that says whose key it is, such as (request) => request.user.id, or "shared" if all callers share their keys`,
@@ -230,6 +237,7 @@ export function resolveHttpOptions<Request>(
     transformReplay,
     ttlHeader: ttlHeader ? resolveTtlHeader(where, ttlHeader === true ? {} : ttlHeader) : undefined,
     statuses,
+    documentation,
     problem,
     maxBodyBytes,
     policy: Object.fromEntries(Object.entries(given).filter(([name]) => name in httpPolicyChecks)),

@@ -50,20 +50,28 @@ export interface ProblemInfo {
 /** Changes an error's response, given the error and what would be sent without the function. */
 export type ChangeProblem = (error: OncewardError, proposed: HttpResponse, info: ProblemInfo) => ProblemResponse;
 
+/** How errors are told. */
+export interface ProblemOptions {
+  readonly statuses: Statuses;
+  readonly documentation: string | undefined;
+  readonly problem: ChangeProblem | undefined;
+}
+
 const utf8 = new TextEncoder();
 
 /** The error as `application/problem+json` (RFC 9457), or undefined when it is not the client's to know. */
 export function problemResponse(
   error: OncewardError,
-  { statuses, problem: change }: { readonly statuses: Statuses; readonly problem: ChangeProblem | undefined },
+  { statuses, documentation: own, problem: change }: ProblemOptions,
   key: string | undefined,
 ): HttpResponse | undefined {
   const problem = (problems as Partial<Record<ErrorCode, Problem>>)[error.code];
   if (!problem) return undefined;
-  const { code, message, retryable, documentation } = error;
+  const { code, message, retryable, documentation: type } = error;
+  const documentation = own ?? type;
   const { title, detail = message } = problem;
   const status = statuses[code as ProblemCode] ?? problem.status;
-  const body = { type: documentation, title, status, detail, code, retryable, documentation };
+  const body = { type, title, status, detail, code, retryable, documentation };
   const headers: [string, string][] = [
     ["Content-Type", "application/problem+json"],
     ["Cache-Control", "no-store"],

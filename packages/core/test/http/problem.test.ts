@@ -41,3 +41,13 @@ it("tells the application which key the client sent, if it was a good one", asyn
   await enter(keyed({ headers: { "idempotency-key": "a b" } }));
   expect(keys).toEqual(["a b", undefined]);
 });
+
+it("links to the application's own policy where there is one", async () => {
+  const documentation = "https://shop.example/docs/retries";
+  const { enter } = setUp({ required: true, documentation });
+  const response = answer(await enter({}));
+  expect(header(response, "link")).toEqual([`<${documentation}>; rel="describedby"`]);
+  expect(problem(response)).toMatchObject({ documentation, type: expect.stringMatching(/#err_key_missing$/) });
+  for (const bad of ["", "a b", "<>", 1 as never])
+    expect(() => setUp({ documentation: bad })).toThrow(/documentation must be a URL/);
+});
