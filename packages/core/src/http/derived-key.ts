@@ -3,7 +3,7 @@ import type { Hasher } from "../hash.ts";
 import { checkOptions, functionOr, text } from "../options.ts";
 import type { MaybePromise } from "../runtime.ts";
 import { type ComparableBody, canonicalJson, memberOf } from "./body.ts";
-import { listOf } from "./options.ts";
+import { listOf } from "./resolve-options.ts";
 
 /** What {@link derivedKey} hashes. */
 export interface DerivedKeyOptions<Request> {

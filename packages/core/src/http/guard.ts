@@ -5,11 +5,12 @@ import type { Onceward } from "../onceward.ts";
 import { overridePolicy, type Policy } from "../options.ts";
 import { createIdentify } from "./identify.ts";
 import { type ReceivedKey, readKey } from "./key.ts";
-import { type HttpOptions, type ResolvedHttpOptions, resolveHttpOptions } from "./options.ts";
+import type { HttpOptions, ResolvedHttpOptions } from "./options.ts";
 import type { HttpResponse } from "./outcome.ts";
 import { problemResponse } from "./problem.ts";
 import { HttpRecording } from "./recording.ts";
 import { replayOf } from "./replay.ts";
+import { resolveHttpOptions } from "./resolve-options.ts";
 import type { HttpRequestView } from "./view.ts";
 
 /** What a binding is to do. */
@@ -66,6 +67,8 @@ export function httpGuard<Request>(
       protectedRequests.add(view.identity);
       const { execution } = entry;
       const recording = new HttpRecording({ engine, execution, options, before, requestedAt, replay });
+      const known = execution.takenOver ? await reconciled(view.request, recording) : undefined;
+      if (known) return { kind: "answer", context: execution.context, response: known, replayed: false };
       return { kind: "run", context: execution.context, recording };
     } catch (error) {
       if (view.signal?.aborted && error === view.signal.reason) return { kind: "gone" };
@@ -73,6 +76,21 @@ export function httpGuard<Request>(
       if (!response) throw error;
       return { kind: "answer", context: unprotectedContext(received?.key), response, replayed: false };
     }
+  }
+
+  /** The response of an operation whose former runner died, where the application can find out. */
+  async function reconciled(request: Request, recording: HttpRecording): Promise<HttpResponse | undefined> {
+    let response: HttpResponse | undefined;
+    try {
+      response = await options.reconcile?.(request, recording.context);
+    } catch (error) {
+      // Still nobody knows whether the work was done, so it must not look as if it had merely failed.
+      await recording.abandon();
+      throw error;
+    }
+    if (!response) return undefined;
+    recording.write(response.body);
+    return (await recording.finish(response.status, response.headers)) ?? response;
   }
 
   function policyOf(view: HttpRequestView<Request>): Policy {

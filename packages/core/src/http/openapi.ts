@@ -13,9 +13,10 @@ import {
 } from "../errors.ts";
 import { groupHeaders } from "./headers.ts";
 import { formats, type KeyFormat } from "./key.ts";
-import { type HttpOptions, type ResolvedHttpOptions, resolveHttpOptions } from "./options.ts";
+import type { HttpOptions, ResolvedHttpOptions } from "./options.ts";
 import type { HttpResponse } from "./outcome.ts";
 import { type ProblemCode, problemResponse, titleOf } from "./problem.ts";
+import { resolveHttpOptions } from "./resolve-options.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

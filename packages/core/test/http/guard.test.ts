@@ -163,6 +163,46 @@ describe("httpGuard", () => {
     await finish(third);
   });
 
+  describe("after a runner's death", () => {
+    async function abandoned(options: HttpOptions<Asked>) {
+      const { enter, once } = setUp(options);
+      const first = await enter(keyed());
+      if (first?.kind === "run") await first.recording.abandon();
+      return { enter, once };
+    }
+    const found = { status: 201, headers: [["X-Found", "yes"]], body: new TextEncoder().encode("found") } as const;
+
+    it("asks reconcile for the response, sends it and keeps it", async () => {
+      const attempts: number[] = [];
+      const { enter } = await abandoned({
+        reconcile: async (_request, { attempt }) => {
+          attempts.push(attempt);
+          return found;
+        },
+      });
+      expect(answer(await enter(keyed()))).toEqual(found);
+      const replay = answer(await enter(keyed()));
+      expect([header(replay, "x-found"), header(replay, "idempotent-replayed")]).toEqual([["yes"], ["true"]]);
+      expect(attempts).toEqual([2]);
+    });
+
+    it("runs the handler when reconcile finds that nothing was done", async () => {
+      const { enter } = await abandoned({ reconcile: () => undefined });
+      await finish(await enter(keyed()));
+    });
+
+    it("knows no more than before when reconcile throws", async () => {
+      const { enter } = await abandoned({ reconcile: () => Promise.reject(new Error("bank is closed")) });
+      await expect(enter(keyed())).rejects.toThrow("bank is closed");
+      await expect(enter(keyed())).rejects.toThrow("bank is closed");
+    });
+
+    it("rejects as outcome unknown where nobody may take over", async () => {
+      const { enter } = await abandoned({ takeover: false });
+      expect(problem(answer(await enter(keyed())))).toMatchObject({ status: 409, code: "ERR_OUTCOME_UNKNOWN" });
+    });
+  });
+
   it("keeps a marker for a response over the limit", async () => {
     const { enter } = setUp({ maxOutcomeBytes: 10 });
     await finish(await enter(keyed()), 200, [], "more than ten bytes");
