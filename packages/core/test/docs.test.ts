@@ -66,6 +66,16 @@ describe("docs/failure-modes.md", () => {
     expect(named.length).toBeGreaterThan(15);
     expect(named.filter((number) => !contract.includes(`**${number}**`))).toEqual([]);
   });
+
+  it("names cases of the binding kit that exist", () => {
+    const kit = join(root, "packages/testkit/src/binding");
+    const cases = readdirSync(kit)
+      .map((name) => readFileSync(join(kit, name), "utf8"))
+      .join();
+    const named = [...page.matchAll(/\bH\d+\.\d+\b/g)].map(([number]) => number);
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((number) => !cases.includes(`"${number} `))).toEqual([]);
+  });
 });
 
 describe("the README of core", () => {
