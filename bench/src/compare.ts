@@ -55,8 +55,14 @@ export async function compare(
   return workers.map((worker) => ({
     label: worker.label,
     slices: slices.get(worker) ?? [],
-    throughput: ratioOf(series(worker, (slice) => slice.perSecond), base.perSecond),
-    cpu: ratioOf(series(worker, (slice) => slice.cpuMicros), base.cpuMicros),
+    throughput: ratioOf(
+      series(worker, (slice) => slice.perSecond),
+      base.perSecond,
+    ),
+    cpu: ratioOf(
+      series(worker, (slice) => slice.cpuMicros),
+      base.cpuMicros,
+    ),
     perSecond: median(series(worker, (slice) => slice.perSecond)),
     cpuMicros: median(series(worker, (slice) => slice.cpuMicros)),
     p50Micros: median(series(worker, (slice) => slice.p50Micros)),

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay, PerformanceObserver, performance } from "node:perf_hooks";
-import { keyOf, type Payload, payloadOf, type Subject } from "./subject.ts";
 import { quantile } from "./statistics.ts";
+import { keyOf, type Payload, payloadOf, type Subject } from "./subject.ts";
 
 /** What kind of requests: of new keys, of kept ones, or of kept ones with another payload. */
 export type Scenario = "new" | "replay" | "conflict";
@@ -105,7 +105,9 @@ export class Measurement {
     const request = this.#requester(options);
     for (let number = 0; number < requests; number++) await request();
     let collections = 0;
-    const observer = new PerformanceObserver((list) => void (collections += list.getEntries().length));
+    const observer = new PerformanceObserver((list) => {
+      collections += list.getEntries().length;
+    });
     observer.observe({ entryTypes: ["gc"] });
     globalThis.gc?.();
     await new Promise(setImmediate);

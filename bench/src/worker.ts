@@ -17,7 +17,10 @@ async function work({ note }: { readonly note: string }): Promise<unknown> {
   executions++;
   if (gate) await gate;
   let result = results.get(note.length);
-  if (!result) results.set(note.length, (result = { id: "order-4711", status: "created", note }));
+  if (!result) {
+    result = { id: "order-4711", status: "created", note };
+    results.set(note.length, result);
+  }
   if (gate) workEndedAt = process.hrtime.bigint();
   return result;
 }

@@ -32,7 +32,9 @@ export const expressIdempotencyRedis: MakeSubject = async (work, { redisUrl }) =
       const sent: Record<string, string> = {};
       const res: Reply = {
         statusCode: 200,
-        setHeader: (name, value) => void (sent[name] = value),
+        setHeader: (name, value) => {
+          sent[name] = value;
+        },
         getHeaders: () => sent,
         status(code) {
           res.statusCode = code;

@@ -25,10 +25,13 @@ function subject(work: Work, store: Store, disconnect: () => unknown, extras: Ex
   if (listen) once.on("*", () => heard++);
   return {
     request: async (key, payload) => {
-      const { value } = await once.run({ operation: "POST /orders", scope: "tenant-1", key, payload }, async (context) => {
-        for (let step = 1; step <= steps; step++) await context.step(`step ${step}`, () => step);
-        return work(payload);
-      });
+      const { value } = await once.run(
+        { operation: "POST /orders", scope: "tenant-1", key, payload },
+        async (context) => {
+          for (let step = 1; step <= steps; step++) await context.step(`step ${step}`, () => step);
+          return work(payload);
+        },
+      );
       return value;
     },
     ...(store.sweep && { sweep: (limit: number) => store.sweep?.(limit) ?? Promise.resolve(0) }),
@@ -52,7 +55,8 @@ const onIoredis =
   };
 
 const url = ({ redisUrl }: Places): string => redisUrl ?? "";
-const codec = () => aesGcmCodec({ keys: { now: new Uint8Array(32).fill(7) }, current: "now", hmacSecret: new Uint8Array(32).fill(9) });
+const codec = () =>
+  aesGcmCodec({ keys: { now: new Uint8Array(32).fill(7) }, current: "now", hmacSecret: new Uint8Array(32).fill(9) });
 
 export const oncewardMemory = onMemory();
 export const oncewardMemoryEvents = onMemory({ listen: true });

@@ -4,7 +4,8 @@ import { type MakeSubject, ttlMs, type Work } from "../subject.ts";
 
 const table = `CREATE TABLE IF NOT EXISTS raw (
   id text PRIMARY KEY, result text, expires_at timestamptz NOT NULL)`;
-const claim = "INSERT INTO raw (id, expires_at) VALUES ($1, now() + $2::float8 * interval '1 ms') ON CONFLICT DO NOTHING";
+const claim =
+  "INSERT INTO raw (id, expires_at) VALUES ($1, now() + $2::float8 * interval '1 ms') ON CONFLICT DO NOTHING";
 const complete = "UPDATE raw SET result = $2, expires_at = now() + $3::float8 * interval '1 ms' WHERE id = $1";
 const read = "SELECT result FROM raw WHERE id = $1 AND expires_at > now()";
 
