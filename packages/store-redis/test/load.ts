@@ -20,7 +20,7 @@ export function startLoad(stores: readonly Store[], newId: () => string): Load {
   const runs = new Map<string, number>();
   const outcomes = new Map<string, string>();
   const errors: string[] = [];
-  let stopped = false;
+  let [stopped, abandoned] = [false, false];
 
   const attempt = async (store: Store, id: string) => {
     const wanted = request();
@@ -30,7 +30,7 @@ export function startLoad(stores: readonly Store[], newId: () => string): Load {
     runs.set(id, (runs.get(id) ?? 0) + 1);
     const outcome = `outcome of ${wanted.token}`;
     // As the engine does: an outcome is offered until somebody answers.
-    while (!stopped || !outcomes.has(id)) {
+    while (!abandoned) {
       const confirmed = await store.complete(id, wanted.token, bytes(outcome), HOUR_MS).catch(noteUnavailable);
       if (confirmed === false) throw new Error(`the runner of ${id} was superseded`);
       if (confirmed === true) {
@@ -58,7 +58,10 @@ export function startLoad(stores: readonly Store[], newId: () => string): Load {
     more: async (count) => {
       const goal = outcomes.size + count;
       const reached = eventually(() => outcomes.size >= goal, { what: `${goal} operations were completed` });
-      await Promise.race([reached, workers]);
+      await Promise.race([reached, workers]).catch((error: unknown) => {
+        stopped = abandoned = true;
+        throw error;
+      });
     },
     stop: async () => {
       stopped = true;

@@ -1,9 +1,16 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type StoreEvent, StoreUnavailableError } from "@onceward/core";
 import type { Argument } from "../driver.ts";
 import { isNoScript } from "../failures.ts";
 import { scripts } from "../generated/scripts.ts";
+import { claimArguments, readClaim } from "../record.ts";
 import type { GatedScripts, Member } from "./member.ts";
 import { type Group, majorityOf, prevailing, readVote, type Vote } from "./votes.ts";
+
+/** Held on a server while it is brought up to date; no hash, so no record's id. */
+const LOCK_ID = "admission";
+const LOCK_MS = 5_000;
+const LOCK_POLL_MS = 10;
 
 /** Reads what a server holds, whether its silence counts or not. */
 export const dumpOf = (member: Member, id: string): Promise<Vote> =>
@@ -56,13 +63,21 @@ export async function admit(
     });
   }
   const runBefore = await runId(member);
-  const sources = enough ? full : others;
-  for (const source of sources) {
-    for await (const page of source.server.driver.scan(source.server.pattern)) {
-      await Promise.all(page.map((key) => copy(source.server.idOf(key), member, sources, members.length, lingerMs)));
+  const lock = await lockOf(member, gated);
+  if (lock === undefined) return;
+  try {
+    const sources = enough ? full : others;
+    for (const [index, source] of sources.entries()) {
+      for await (const page of source.server.driver.scan(source.server.pattern)) {
+        const ids = page.map((key) => source.server.idOf(key)).filter((id) => id !== LOCK_ID);
+        await Promise.all(ids.map((id) => copy(id, member, sources, index, members.length, lingerMs)));
+        await lock.extend();
+      }
     }
+    await member.server.within(Promise.all(Object.values(gated).map((script) => member.server.driver.load(script))));
+  } finally {
+    await lock.release();
   }
-  await member.server.within(Promise.all(Object.values(gated).map((script) => member.server.driver.load(script))));
   if ((await runId(member)) !== runBefore) {
     await member.server.within(member.server.driver.forgetScripts());
     throw new StoreUnavailableError(
@@ -71,13 +86,42 @@ export async function admit(
   }
 }
 
-async function copy(id: string, to: Member, sources: readonly Member[], members: number, lingerMs: number) {
-  const [own, ...theirs] = await Promise.all([to, ...sources].map((member) => dumpOf(member, id)));
-  const group = prevailing(
-    [own, ...theirs].filter((vote) => vote !== undefined && (vote !== own || vote.line !== undefined)) as Vote[],
-    members,
-  );
-  if (group !== undefined && own !== undefined && !group.votes.includes(own)) await adopt(to, id, group, own, lingerMs);
+/**
+ * One instance of the application at a time brings a server up to date; the others wait for it.
+ *
+ * @returns undefined when another has done it.
+ */
+async function lockOf(member: Member, gated: GatedScripts) {
+  const token = globalThis.crypto.randomUUID();
+  const args = claimArguments({ token, fingerprint: "-", leaseMs: LOCK_MS, retainMs: LOCK_MS, takeover: true });
+  const locked = async () => {
+    const { state } = await member.run(scripts.claim, LOCK_ID, args, (reply) => readClaim(reply, token));
+    return state === "claimed";
+  };
+  const release = () => member.run(scripts.release, LOCK_ID, [token], () => {}).catch(() => {});
+  const extend = async () => {
+    if (!(await locked())) throw new StoreUnavailableError(`Another has begun to update Redis server ${member.index}`);
+  };
+  while (!(await locked())) await sleep(LOCK_POLL_MS);
+  if ((await standingOf(member, gated)) !== "full") return { extend, release };
+  await release();
+  return undefined;
+}
+
+/** @param index - of the source that named the id; if one before it has it as well, it has been copied. */
+async function copy(
+  id: string,
+  to: Member,
+  sources: readonly Member[],
+  index: number,
+  members: number,
+  lingerMs: number,
+): Promise<void> {
+  const votes = await Promise.all(sources.map((source) => dumpOf(source, id)));
+  if (votes.slice(0, index).some(({ line }) => line !== undefined)) return;
+  // What the server itself remembers doesn't count: that it may have forgotten what came later is why we are here.
+  const group = prevailing(votes, members);
+  if (group !== undefined) await adopt(to, id, group, undefined, lingerMs);
 }
 
 async function standingOf(member: Member, gated: GatedScripts): Promise<"full" | "new" | "unreachable"> {
