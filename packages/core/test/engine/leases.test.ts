@@ -52,6 +52,26 @@ it("loses the lease when leaseMs have passed since the last renewal was sent, no
   expect(events.map(({ type }) => type)).toEqual(["claimed", "lease-lost", "lease-renewed"]);
 });
 
+it("counts a renewed lease from when the renewal was sent, however late its answer", async () => {
+  const { once, store } = world.process({ leaseMs: 9_000 });
+  const work = controlledWork();
+  const renewal = held();
+  store.next("renew", renewal.fault);
+  void once.run(name, work);
+  await world.settle();
+  const { signal } = work.runs[0]?.context ?? expect.fail();
+  await world.pass(3_000);
+  renewal.arrive();
+  await world.pass(5_000);
+  store.always("renew", refused());
+  renewal.answer();
+  // Sent at 3,000, answered at 8,000: over at 12,000.
+  await world.pass(3_999);
+  expect(signal.aborted).toBe(false);
+  await world.pass(1);
+  expect(signal.aborted).toBe(true);
+});
+
 describe("a claim that is answered after its lease", () => {
   /** A caller whose claims are answered late, and how it went on. */
   async function lateClaims(...claims: ReturnType<typeof held>[]) {
