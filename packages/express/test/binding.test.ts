@@ -1,10 +1,8 @@
-import { memoryBackend, memoryStore } from "@onceward/store-memory";
 import { testBinding } from "@onceward/testkit";
 import express, { type Request } from "express";
 import express4 from "express-4";
 import { serveExpress } from "./serve.ts";
 
-const backend = memoryBackend();
 const frameworks: [string, typeof express][] = [
   ["Express 5", express],
   ["Express 4", express4],
@@ -15,8 +13,6 @@ for (const [name, framework] of frameworks) {
   for (const parsers of [[], [json(), urlencoded({ extended: false })]])
     testBinding<Request>({
       name: `@onceward/express on ${name}, ${parsers.length ? "with" : "without"} body parsers`,
-      createStore: () => memoryStore({ backend }),
-      header: (req, header) => req.get(header),
       serve: (setup) => serveExpress(framework, parsers, setup),
     });
 }

@@ -1,8 +1,9 @@
+/// <reference path="./express-4.d.ts" />
 import type { AddressInfo } from "node:net";
 import { pipeline, Readable } from "node:stream";
-import type { BindingSetup } from "@onceward/testkit";
-import type express from "express";
-import type { NextFunction, Request, RequestHandler, Response } from "express";
+import type { BindingSetup, KitServer } from "@onceward/testkit";
+import express, { type NextFunction, type Request, type RequestHandler, type Response } from "express";
+import express4 from "express-4";
 import { idempotency } from "../src/index.ts";
 
 /** A server for the kit on that Express, with these parsers in front. */
@@ -10,7 +11,7 @@ export async function serveExpress(
   framework: typeof express,
   parsers: readonly RequestHandler[],
   { once, options, routeOptions, handle, before }: BindingSetup<Request>,
-) {
+): Promise<KitServer> {
   const handler = (req: Request, res: Response, next: NextFunction) => {
     handle(req.idempotency, () => readBody(req))
       .then(({ status, headers = [], body }) => {
@@ -62,3 +63,10 @@ async function readBody(req: Request): Promise<unknown> {
   for await (const chunk of req) chunks.push(chunk as Buffer);
   return JSON.parse(Buffer.concat(chunks).toString());
 }
+
+/** Express 5 with its parsers, as most applications have it. */
+export const serveExpress5 = (setup: BindingSetup<Request>) =>
+  serveExpress(express, [express.json(), express.urlencoded({ extended: false })], setup);
+
+/** Express 4 without a parser. */
+export const serveExpress4 = (setup: BindingSetup<Request>) => serveExpress(express4, [], setup);
