@@ -88,6 +88,16 @@ describe("joining the running call in this process", () => {
     expect((await once.run(name, work)).replayed).toBe(true);
   });
 
+  it("lets 100 wait by default", async () => {
+    const { once } = world.process();
+    const work = controlledWork();
+    const calls = Array.from({ length: 101 }, () => once.run(name, work));
+    await world.settle();
+    await expect(once.run(name, work)).rejects.toMatchObject({ code: "ERR_TOO_MANY_WAITERS" });
+    work.runs[0]?.end("paid");
+    expect(new Set((await Promise.all(calls)).map(({ value }) => value))).toEqual(new Set(["paid"]));
+  });
+
   it("has a wait limit of its own", async () => {
     const { once, heard } = world.process();
     const work = controlledWork();
@@ -196,6 +206,8 @@ describe("another payload under the same key", () => {
     await world.settle();
     const other = () => there.once.run({ ...name, payload: 2 }, () => "two");
     await expect(other()).rejects.toMatchObject({ code: "ERR_KEY_REUSED" });
+    // It has nothing to wait for.
+    expect(there.store.calls).toEqual(["claim"]);
     here.crash();
     await world.pass(10_000);
     await expect(other()).rejects.toMatchObject({ code: "ERR_KEY_REUSED" });
@@ -205,6 +217,15 @@ describe("another payload under the same key", () => {
     const { once } = world.process({ onReuse: "replay" });
     await once.run({ ...name, payload: 1 }, () => "one");
     expect(await once.run({ ...name, payload: 2 }, () => "two")).toEqual({ value: "one", replayed: true });
+  });
+
+  it("joins anyway with onReuse: replay", async () => {
+    const { once } = world.process({ onReuse: "replay" });
+    const work = controlledWork();
+    const calls = [1, 2].map((payload) => once.run({ ...name, payload }, work));
+    await world.settle();
+    work.runs[0]?.end("one");
+    expect((await Promise.all(calls)).map(({ value }) => value)).toEqual(["one", "one"]);
   });
 
   it("is an operation of its own with onReuse: separate", async () => {
