@@ -88,6 +88,18 @@ describe("joining the running call in this process", () => {
     expect((await once.run(name, work)).replayed).toBe(true);
   });
 
+  it("makes room for the next when it leaves", async () => {
+    const { once } = world.process({ maxWaiters: 2, waitMs: 1_000 });
+    void once.run(name, controlledWork());
+    await world.settle();
+    for (let wave = 0; wave < 3; wave++) {
+      const calls = [1, 2, 3].map(() => follow(once.run(name, controlledWork())));
+      await world.pass(1_000);
+      const codes = ["ERR_IN_PROGRESS", "ERR_IN_PROGRESS", "ERR_TOO_MANY_WAITERS"];
+      expect(calls.map(({ error }) => error?.code)).toEqual(codes);
+    }
+  });
+
   it("lets 100 wait by default", async () => {
     const { once } = world.process();
     const work = controlledWork();
@@ -217,6 +229,13 @@ describe("another payload under the same key", () => {
     const { once } = world.process({ onReuse: "replay" });
     await once.run({ ...name, payload: 1 }, () => "one");
     expect(await once.run({ ...name, payload: 2 }, () => "two")).toEqual({ value: "one", replayed: true });
+  });
+
+  it("replays anyway what a caller with another policy left", async () => {
+    const { once } = world.process();
+    await once.run({ ...name, payload: 1 }, () => "one");
+    const lenient = { ...name, payload: 2, onReuse: "replay" as const };
+    expect(await once.run(lenient, () => "two")).toEqual({ value: "one", replayed: true });
   });
 
   it("joins anyway with onReuse: replay", async () => {
