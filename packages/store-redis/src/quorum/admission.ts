@@ -62,7 +62,16 @@ export async function admit(
       message: "More Redis servers have started anew than the quorum can bear: what only they knew may run again.",
     });
   }
-  const runBefore = await runId(member);
+  const { runId: runBefore, version } = await serverOf(member);
+  if (version < 7) {
+    warn({
+      type: "store-warning",
+      code: "redis-quorum-version",
+      message:
+        `Redis server ${member.index} is older than 7.0 and may keep scripts over a restart, by which the quorum knows ` +
+        "who has lost its memory. Upgrade it, or set appendfsync always.",
+    });
+  }
   const lock = await lockOf(member, gated);
   if (lock === undefined) return;
   try {
@@ -78,7 +87,7 @@ export async function admit(
   } finally {
     await lock.release();
   }
-  if ((await runId(member)) !== runBefore) {
+  if ((await serverOf(member)).runId !== runBefore) {
     await member.server.within(member.server.driver.forgetScripts());
     throw new StoreUnavailableError(
       `Redis server ${member.index} has started anew while it was being brought up to date`,
@@ -133,7 +142,7 @@ async function standingOf(member: Member, gated: GatedScripts): Promise<"full" |
   }
 }
 
-async function runId(member: Member): Promise<string | undefined> {
+async function serverOf(member: Member): Promise<{ runId: string | undefined; version: number }> {
   const info = await member.server.within(member.server.driver.info("server"));
-  return /run_id:(\w+)/.exec(info)?.[1];
+  return { runId: /run_id:(\w+)/.exec(info)?.[1], version: Number(/redis_version:(\d+)/.exec(info)?.[1] ?? 7) };
 }
