@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, expect, inject, onTestFinished } from "vitest";
+import { afterAll, beforeAll, inject, type TestContext } from "vitest";
 import type { Framework, StoreKind } from "../src/shared/messages.ts";
 
 /** Where the screenshots are kept; not committed. */
@@ -16,7 +16,12 @@ export function useBrowser() {
   afterAll(() => browser?.close());
 
   /** `expected`: what the browser may say, because the test provokes it. */
-  return async (url: string, options: BrowserContextOptions = {}, expected?: RegExp): Promise<Page> => {
+  return async (
+    { expect, onTestFinished }: TestContext,
+    url: string,
+    options: BrowserContextOptions = {},
+    expected?: RegExp,
+  ): Promise<Page> => {
     const context = await browser!.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
     const complaints: string[] = [];

@@ -1,10 +1,13 @@
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import { describe, expect, inject, it } from "vitest";
+import { describe, inject, it } from "vitest";
 import { choose, screenshot, useBrowser } from "./browser.ts";
 
 const open = useBrowser();
 const { url } = inject("playground");
+const readmePicture = fileURLToPath(new URL("../../../docs/images/playground.png", import.meta.url));
 const axeScript = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 /** What axe-core finds wrong, by rule and element. */
@@ -34,14 +37,16 @@ async function playSomething(page: Page): Promise<void> {
 const desktop = { width: 1280, height: 900 };
 const phone = { width: 390, height: 844 };
 
-describe.each([
+// Each has a page of its own; they share the playground, and what they do to it doesn't concern the others.
+describe.concurrent.each([
   { name: "desktop-light", viewport: desktop, colorScheme: "light" },
   { name: "desktop-dark", viewport: desktop, colorScheme: "dark" },
   { name: "phone-light", viewport: phone, colorScheme: "light" },
   { name: "phone-dark", viewport: phone, colorScheme: "dark" },
 ] as const)("the page, $name", ({ name, viewport, colorScheme }) => {
-  it("is accessible and fits the screen, before and after a scene", async () => {
-    const page = await open(url, { viewport, colorScheme, bypassCSP: true });
+  it("is accessible and fits the screen, before and after a scene", async (context) => {
+    const { expect } = context;
+    const page = await open(context, url, { viewport, colorScheme, bypassCSP: true });
     expect(await accessibilityProblems(page)).toEqual([]);
     await playSomething(page);
     await screenshot(page, `page-${name}`, true);
@@ -51,9 +56,21 @@ describe.each([
   });
 });
 
-describe("the page", () => {
-  it("can be played by keyboard alone", async () => {
-    const page = await open(url);
+describe.concurrent("the page", () => {
+  it("looks as in the README", async (context) => {
+    const page = await open(context, url, { deviceScaleFactor: 2 });
+    await page.getByRole("button", { name: "Slower than its lease" }).click();
+    await page.getByRole("button", { name: "Play the scene" }).click();
+    await page.locator(".stage[data-state=done]").waitFor();
+    await screenshot(page, "readme");
+    // CI must not change the work tree.
+    if (process.env["UPDATE_SCREENSHOT"]) await page.screenshot({ path: readmePicture });
+    context.expect(existsSync(readmePicture)).toBe(true);
+  });
+
+  it("can be played by keyboard alone", async (context) => {
+    const { expect } = context;
+    const page = await open(context, url);
     await page.keyboard.press("Tab");
     expect(await page.locator(":focus").textContent()).toContain("Skip");
     await page.locator("input[value=express]").focus();
@@ -67,16 +84,18 @@ describe("the page", () => {
     expect(await page.locator(".counter[data-side=with] .number").textContent()).toBe("2");
   });
 
-  it("loads nothing from elsewhere", async () => {
-    const page = await open(url);
+  it("loads nothing from elsewhere", async (context) => {
+    const { expect } = context;
+    const page = await open(context, url);
     const hosts = await page.evaluate(() =>
       performance.getEntriesByType("resource").map(({ name }) => new URL(name).host),
     );
     expect(new Set(hosts)).toEqual(new Set([new URL(url).host]));
   });
 
-  it("shows a request and its response raw, the replay of it, and the curl line", async () => {
-    const page = await open(url, {}, /status of 409/);
+  it("shows a request and its response raw, the replay of it, and the curl line", async (context) => {
+    const { expect } = context;
+    const page = await open(context, url, {}, /status of 409/);
     await choose(page, "hono");
     const raw = page.locator(".raw pre");
     const send = page.locator("#request button[type=submit]");
@@ -96,8 +115,9 @@ describe("the page", () => {
     await expect.poll(() => raw.nth(1).textContent()).toContain("HTTP/1.1 409 Conflict");
   });
 
-  it("tells of events with masked keys, and counts hits, keys and latencies", async () => {
-    const page = await open(url);
+  it("tells of events with masked keys, and counts hits, keys and latencies", async (context) => {
+    const { expect } = context;
+    const page = await open(context, url);
     const key = `idem_${crypto.randomUUID()}`;
     await page.getByLabel("Idempotency-Key").fill(key);
     const send = page.locator("#request button[type=submit]");
@@ -114,8 +134,9 @@ describe("the page", () => {
     expect(await page.locator("figcaption").textContent()).toMatch(/new \d.* replayed \d/);
   });
 
-  it("shows the code for the scene, the framework and the store", async () => {
-    const page = await open(url);
+  it("shows the code for the scene, the framework and the store", async (context) => {
+    const { expect } = context;
+    const page = await open(context, url);
     await choose(page, "fastify");
     await page.getByRole("button", { name: "Killed in the middle" }).click();
     const code = await page.locator("#code pre").textContent();
@@ -124,9 +145,10 @@ describe("the page", () => {
     expect(code).toContain("request.idempotency.step(");
   });
 
-  it("lets an operator look a key up, see what runs, release and remove it", async () => {
+  it("lets an operator look a key up, see what runs, release and remove it", async (context) => {
+    const { expect } = context;
     // The runner whose record was released can't finish.
-    const page = await open(url, {}, /status of 500/);
+    const page = await open(context, url, {}, /status of 500/);
     const key = `idem_${crypto.randomUUID()}`;
     await page.locator("#request select").selectOption({ index: 5 });
     await page.getByLabel("Idempotency-Key").fill(key);

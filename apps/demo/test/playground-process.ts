@@ -14,16 +14,16 @@ export interface PlaygroundProcess {
   stop(): Promise<number | null>;
 }
 
+/** Options of {@link startPlaygroundProcess}. */
+export interface StartOptions {
+  readonly port?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 const folder = fileURLToPath(new URL("..", import.meta.url));
 
 /** Starts a playground; by default on ports that are free. */
-export async function startPlaygroundProcess({
-  port = 0,
-  env = {},
-}: {
-  readonly port?: number;
-  readonly env?: Readonly<Record<string, string>>;
-} = {}): Promise<PlaygroundProcess> {
+export async function startPlaygroundProcess({ port = 0, env = {} }: StartOptions = {}): Promise<PlaygroundProcess> {
   const args = ["--import", "tsx", "src/main.ts", "--no-open", "--port", String(port)];
   // Servers of others, named for other tests, are not ours to use unless a test says so.
   const child = spawn(process.execPath, args, {

@@ -2,15 +2,15 @@ import { request } from "node:http";
 import { createServer } from "node:net";
 import { eventually } from "@onceward/test-servers";
 import type { Page } from "playwright-core";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, it, type TestContext } from "vitest";
 import { useBrowser } from "./browser.ts";
-import { type PlaygroundProcess, startPlaygroundProcess } from "./playground-process.ts";
+import { type PlaygroundProcess, type StartOptions, startPlaygroundProcess } from "./playground-process.ts";
 
 const open = useBrowser();
 
-async function start(options: Parameters<typeof startPlaygroundProcess>[0] = {}): Promise<PlaygroundProcess> {
+async function start(context: TestContext, options: StartOptions = {}): Promise<PlaygroundProcess> {
   const playground = await startPlaygroundProcess(options);
-  onTestFinished(() => {
+  context.onTestFinished(() => {
     playground.child.kill("SIGKILL");
   });
   return playground;
@@ -30,10 +30,11 @@ const lives = (pid: number) => {
   }
 };
 
-describe("pnpm demo", () => {
-  it("leaves nothing behind after Ctrl-C", async () => {
-    const playground = await start();
-    const page = await open(playground.url, {}, /ERR_/);
+describe.concurrent("pnpm demo", () => {
+  it("leaves nothing behind after Ctrl-C", async (context) => {
+    const { expect } = context;
+    const playground = await start(context);
+    const page = await open(context, playground.url, {}, /ERR_/);
     const pids = await servicePids(page);
     expect(pids).toHaveLength(2);
     expect(pids.every(lives)).toBe(true);
@@ -43,31 +44,33 @@ describe("pnpm demo", () => {
     await page.getByText("The playground has ended.").waitFor();
   });
 
-  it("leaves nothing behind when it is killed", async () => {
-    const playground = await start();
-    const pids = await servicePids(await open(playground.url, {}, /ERR_/));
+  it("leaves nothing behind when it is killed", async (context) => {
+    const playground = await start(context);
+    const pids = await servicePids(await open(context, playground.url, {}, /ERR_/));
     playground.child.kill("SIGKILL");
     await eventually(() => !pids.some(lives), { what: "the service processes end" });
   });
 
-  it("says so when its port is busy, and takes the next free one", async () => {
+  it("says so when its port is busy, and takes the next free one", async (context) => {
+    const { expect } = context;
     const stranger = createServer();
     const busy = await new Promise<number>((resolve) => {
       stranger.listen(0, "127.0.0.1", () => resolve((stranger.address() as { port: number }).port));
     });
-    onTestFinished(() => void stranger.close());
-    const playground = await start({ port: busy });
+    context.onTestFinished(() => void stranger.close());
+    const playground = await start(context, { port: busy });
     expect(playground.output()).toContain(`Port ${busy} is busy`);
     expect(playground.url).not.toBe(`http://localhost:${busy}`);
     expect((await fetch(playground.url)).status).toBe(200);
   });
 
-  it("says on the page and on the console when a server can't be reached, and goes on with the store it has", async () => {
+  it("says on the page and on the console when a server can't be reached, and goes on with the store it has", async (context) => {
+    const { expect } = context;
     const nobody = "127.0.0.1:1";
-    const playground = await start({
+    const playground = await start(context, {
       env: { REDIS_URL: `redis://:secret@${nobody}`, DATABASE_URL: `postgres://postgres:secret@${nobody}/postgres` },
     });
-    const page = await open(playground.url, {}, /status of 500/);
+    const page = await open(context, playground.url, {}, /status of 500/);
     for (const store of ["redis", "postgres"]) {
       await page.locator(`input[value=${store}]`).check({ force: true });
       const note = new RegExp(`No ${store} .*${nobody}.*(REDIS|DATABASE)_URL`, "i");
@@ -78,9 +81,10 @@ describe("pnpm demo", () => {
     expect(await page.locator("input[value=memory]").isChecked()).toBe(true);
   });
 
-  it("says what is missing when there is no server to be found", async () => {
-    const playground = await start({ env: { PATH: "", POSTGRES_BIN: "/nowhere" } });
-    const page = await open(playground.url);
+  it("says what is missing when there is no server to be found", async (context) => {
+    const { expect } = context;
+    const playground = await start(context, { env: { PATH: "", POSTGRES_BIN: "/nowhere" } });
+    const page = await open(context, playground.url);
     expect(await page.locator("input[value=redis]").isDisabled()).toBe(true);
     expect(await page.locator("input[value=postgres]").isDisabled()).toBe(true);
     const notes = await page.locator(".switch-notes").textContent();
@@ -88,8 +92,9 @@ describe("pnpm demo", () => {
     expect(notes).toContain("Postgres is not here. Set DATABASE_URL, or install Postgres and set POSTGRES_BIN");
   });
 
-  it("serves this machine only", async () => {
-    const playground = await start();
+  it("serves this machine only", async (context) => {
+    const { expect } = context;
+    const playground = await start(context);
     const { port } = new URL(playground.url);
     const status = await new Promise<number | undefined>((resolve) => {
       request({ host: "127.0.0.1", port, headers: { host: "evil.example" } }, (answer) =>

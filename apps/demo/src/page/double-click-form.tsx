@@ -5,7 +5,7 @@ import type { Run } from "../shared/messages.ts";
 import { act, framework, perform } from "./state.ts";
 
 /** So long after its last click a performance is over. */
-const QUIET_MS = 1_200;
+const QUIET_MS = 600;
 
 /**
  * A form as any site has it: every click sends it, and nothing here prevents a second one. It has no key; the broker

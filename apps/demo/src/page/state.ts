@@ -29,6 +29,8 @@ export const now = signal(Date.now());
 
 /** What the visitor chose. */
 export const framework = signal<Framework>("express");
+/** The store that is being started. */
+export const pendingStore = signal<StoreKind | undefined>(undefined);
 export const sceneId = signal("double-click");
 /** The performance that is on stage, by scene. */
 export const onStage = signal<ReadonlyMap<string, string>>(new Map());
@@ -109,7 +111,9 @@ export async function act<Result>(action: string, body: object): Promise<Result>
 
 /** Serves from another store from now on; what goes wrong is shown through `status`. */
 export async function chooseStore(store: StoreKind): Promise<void> {
+  pendingStore.value = store;
   await act("store", { store }).catch(() => {});
+  pendingStore.value = undefined;
 }
 
 /** Puts a new performance of the scene on stage. */

@@ -1,5 +1,5 @@
 import { frameworks, type StoreKind } from "../shared/messages.ts";
-import { chooseStore, framework, status } from "./state.ts";
+import { chooseStore, framework, pendingStore, status } from "./state.ts";
 
 export const frameworkNames = { express: "Express", fastify: "Fastify", hono: "Hono" } as const;
 export const storeNames: Record<StoreKind, string> = {
@@ -49,7 +49,7 @@ export function Switches() {
                 type="radio"
                 name="store"
                 value={kind}
-                checked={store === kind}
+                checked={(pendingStore.value ?? store) === kind}
                 disabled={!available}
                 onChange={() => chooseStore(kind)}
               />

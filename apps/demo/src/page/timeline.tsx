@@ -14,10 +14,11 @@ export function Timeline({ run }: { run: Run }) {
   const end = Math.max(start + 200, ...ends);
   const place = (at: number) => `${(100 * Math.max(0, at - start)) / (end - start)}%`;
   const many = all.length > 2 * MANY;
+  const named = new Set(all.map(({ path }) => path)).size > 1;
   return (
     <div class={many ? "timeline many" : "timeline"}>
       {(["with", "without"] as const).map((side) => (
-        <Lane key={side} side={side} requests={all.filter((one) => one.side === side)} place={place} run={run} />
+        <Lane key={side} side={side} requests={all.filter((one) => one.side === side)} {...{ place, run, named }} />
       ))}
       <div class="axis" aria-hidden="true">
         <span>0</span>
@@ -34,9 +35,11 @@ interface LaneProps {
   readonly requests: readonly RequestTrace[];
   readonly place: (at: number) => string;
   readonly run: Run;
+  /** Whether rows say which service they went to. */
+  readonly named: boolean;
 }
 
-function Lane({ side, requests: all, place, run }: LaneProps) {
+function Lane({ side, requests: all, place, run, named }: LaneProps) {
   const sorted = [...all].sort((one, other) => one.startedAt - other.startedAt);
   const title = side === "with" ? "With Onceward" : "Without";
   return (
@@ -54,7 +57,7 @@ function Lane({ side, requests: all, place, run }: LaneProps) {
         </div>
         <ol class="rows" aria-label={`Requests, ${title.toLowerCase()}`}>
           {sorted.map((request, index) => (
-            <Row key={request.id} request={request} number={index + 1} place={place} />
+            <Row key={request.id} request={request} number={index + 1} {...{ place, named }} />
           ))}
         </ol>
       </div>
@@ -62,7 +65,9 @@ function Lane({ side, requests: all, place, run }: LaneProps) {
   );
 }
 
-function Row({ request, number, place }: { request: RequestTrace; number: number; place: LaneProps["place"] }) {
+type RowProps = Pick<LaneProps, "place" | "named"> & { readonly request: RequestTrace; readonly number: number };
+
+function Row({ request, number, place, named }: RowProps) {
   const { startedAt, endedAt, marks, instance, status, path } = request;
   const role = roleOf(request);
   const until = endedAt ?? now.value;
@@ -72,7 +77,9 @@ function Row({ request, number, place }: { request: RequestTrace; number: number
   const width = `calc(${place(until)} - ${left})`;
   // What took over ran after it had waited.
   const ranAfter = role === "ran" && waits !== undefined && claims !== undefined && claims > waits ? claims : undefined;
-  const parts = [`${roleWords[role]}${ranAfter ? " after waiting" : ""}`, status, duration(until - startedAt)];
+  // "leads" of /api/leads.
+  const service = named ? path.split("/")[2] : undefined;
+  const parts = [service, `${roleWords[role]}${ranAfter ? " after waiting" : ""}`, status, duration(until - startedAt)];
   const words = parts.filter((part) => part !== undefined).join(" · ");
   return (
     <li class={`row ${role}`} data-role={role}>

@@ -18,9 +18,6 @@ export interface OpenStore {
   disconnect(): Promise<void>;
 }
 
-/** Short, so that nobody waits long in the scene with the cut wire. */
-const TIMEOUT_MS = 500;
-
 /** Opens the store of a source, with connections of this process. */
 export function openStore(source: StoreSource, call: Call): OpenStore {
   if (source.kind === "linked") return { store: linkedStore(call), disconnect: async () => {} };
@@ -29,13 +26,13 @@ export function openStore(source: StoreSource, call: Call): OpenStore {
     // The store tells of what fails; unheard, the event would be printed.
     client.on("error", () => {});
     return {
-      store: redisStore({ client, prefix: source.prefix, timeoutMs: TIMEOUT_MS }),
+      store: redisStore({ client, prefix: source.prefix }),
       disconnect: async () => client.disconnect(),
     };
   }
-  const pool = new pg.Pool({ connectionString: source.url, max: 5, connectionTimeoutMillis: TIMEOUT_MS });
+  const pool = new pg.Pool({ connectionString: source.url, max: 5 });
   return {
-    store: postgresStore({ client: pool, schema: source.schema, timeoutMs: TIMEOUT_MS }),
+    store: postgresStore({ client: pool, schema: source.schema }),
     disconnect: () => pool.end(),
   };
 }

@@ -1,3 +1,0 @@
-import { testScenes } from "./scenes.ts";
-
-testScenes("express", ["memory", "pglite"], ["redis", "postgres"]);

@@ -1,3 +1,0 @@
-import { testScenes } from "./scenes.ts";
-
-testScenes("fastify", ["memory", "pglite"], ["redis"]);

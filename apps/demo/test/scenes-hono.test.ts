@@ -1,3 +1,0 @@
-import { testScenes } from "./scenes.ts";
-
-testScenes("hono", ["memory", "pglite"], ["postgres"]);
