@@ -4,9 +4,12 @@ import type { FastifyReply } from "fastify";
 
 /** The headers that are on the reply, as lines. */
 export function headersOf(reply: FastifyReply): HeaderList {
-  return Object.entries(reply.getHeaders()).flatMap(([name, value]) =>
-    value === undefined ? [] : (Array.isArray(value) ? value : [value]).map((line) => [name, String(line)] as const),
-  );
+  const lines: [string, string][] = [];
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (Array.isArray(value)) for (const line of value) lines.push([name, line]);
+    else if (value !== undefined) lines.push([name, String(value)]);
+  }
+  return lines;
 }
 
 function setHead(reply: FastifyReply, { status, headers }: HttpResponse): void {
@@ -18,28 +21,38 @@ function setHead(reply: FastifyReply, { status, headers }: HttpResponse): void {
 }
 
 /** Sends core's answer. */
-export function send(reply: FastifyReply, response: HttpResponse): FastifyReply {
+export function send(reply: FastifyReply, response: HttpResponse): void {
   setHead(reply, response);
-  return response.body.byteLength === 0 ? reply.send() : reply.send(Buffer.from(response.body));
+  if (response.body.byteLength === 0) reply.send();
+  else reply.send(Buffer.from(response.body));
 }
 
+type Done = (error: Error | null, payload?: unknown) => void;
+
 /** Records a payload on its way out. What is whole waits for the recording; a stream flows, and only its end waits. */
-export async function recordPayload(reply: FastifyReply, recording: HttpRecording, payload: unknown): Promise<unknown> {
+export function recordPayload(reply: FastifyReply, recording: HttpRecording, payload: unknown, done: Done): void {
   const headers = headersOf(reply);
   const status = reply.statusCode;
   const source = sourceOf(payload);
-  if (source) return Readable.from(recordStream(source, recording, status, headers, reply), { objectMode: false });
+  if (source) {
+    done(null, Readable.from(recordStream(source, recording, status, headers, reply), { objectMode: false }));
+    return;
+  }
   if (typeof payload === "string") recording.write(Buffer.from(payload));
   else if (payload instanceof Uint8Array) recording.write(payload);
-  const winner = await recording.finish(status, headers);
-  if (!winner) return payload;
-  setHead(reply, winner);
-  reply.removeHeader("content-length");
-  return Buffer.from(winner.body);
+  recording.finish(status, headers).then((winner) => {
+    if (!winner) {
+      done(null, payload);
+      return;
+    }
+    for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
+    setHead(reply, winner);
+    done(null, Buffer.from(winner.body));
+  }, done);
 }
 
 function sourceOf(payload: unknown): AsyncIterable<Uint8Array | string> | undefined {
-  if (payload instanceof Uint8Array || typeof payload !== "object" || payload === null) return undefined;
+  if (typeof payload !== "object" || payload === null || payload instanceof Uint8Array) return undefined;
   if (payload instanceof Response) return payload.body ?? undefined;
   return Symbol.asyncIterator in payload ? (payload as AsyncIterable<Uint8Array | string>) : undefined;
 }
@@ -68,15 +81,28 @@ async function* recordStream(
     await recording.abandon();
     throw error;
   } finally {
-    // The client went away: the retry wants the outcome, so the rest is read too.
-    if (!failed && !recording.ended) {
-      try {
-        while (await next());
-        await recording.finish(status, headers);
-      } catch (error) {
-        reply.log.error(error);
-        await recording.abandon();
-      }
-    }
+    // The client went away, and the retry wants the outcome.
+    if (!failed && !recording.ended) await readOn();
   }
+
+  /** To the end, for as long as nobody else may run. */
+  async function readOn(): Promise<void> {
+    const lost = lostLease(recording);
+    try {
+      while (await Promise.race([next(), lost]));
+      if (!recording.context.signal.aborted) await recording.finish(status, headers);
+    } catch (error) {
+      reply.log.error(error);
+    }
+    if (recording.ended) return;
+    await recording.abandon();
+    await chunks.return?.();
+  }
+}
+
+function lostLease({ context: { signal } }: HttpRecording): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
 }

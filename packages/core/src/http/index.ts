@@ -1,5 +1,5 @@
 export { concatBytes } from "../hash.ts";
-export type { ComparableBody, HttpBody } from "./body.ts";
+export { type ComparableBody, canonicalJson, type HttpBody } from "./body.ts";
 export { type DerivedKey, type DerivedKeyOptions, derivedKey } from "./derived-key.ts";
 export { type Dialect, dialects } from "./dialects.ts";
 export { type HttpDecision, type HttpGuard, httpGuard } from "./guard.ts";

@@ -5,7 +5,7 @@ import type { Execution } from "../execution.ts";
 import type { Completion } from "../flight.ts";
 import { markerOutcome, type Outcome } from "../outcome.ts";
 import type { MaybePromise } from "../runtime.ts";
-import { type HeaderList, headersToKeep } from "./headers.ts";
+import { type HeaderList, headersToKeep, replaceHeaders } from "./headers.ts";
 import type { ResolvedHttpOptions } from "./options.ts";
 import { encodeResponse, type HttpResponse } from "./outcome.ts";
 
@@ -95,7 +95,9 @@ export class HttpRecording {
     const settlement = await this.#execution.complete(outcome);
     if (settlement.kind !== "superseded" || settlement.winner?.outcome.kind !== "http") return undefined;
     try {
-      return await this.#replay(settlement.winner);
+      const winner = await this.#replay(settlement.winner);
+      // What this runner's handler set is not part of it; what stood there before belongs to this exchange.
+      return { ...winner, headers: replaceHeaders(this.#before, winner.headers) };
     } catch (cause) {
       this.#report("transformReplay threw, so the client gets its own runner's response", cause);
       return undefined;

@@ -64,10 +64,15 @@ export const failures: Group = (declare) => {
             void context.signal;
             if (sent === "bytes") return { status: 200, headers: [["Content-Type", "text/plain"]], body: streamed() };
             await opened;
-            return text("the loser");
+            return text("the loser", 200, [["X-Loser", "1"]]);
           },
+          before: [["X-Exchange", "slow"]],
         });
-        const other = await start({ options: { leaseMs: 10_000 }, handle: () => text("the winner") });
+        const other = await start({
+          options: { leaseMs: 10_000 },
+          handle: () => text("the winner", 201, [["X-Winner", "1"]]),
+          before: [["X-Exchange", "other"]],
+        });
         slow.faults.down.add("renew");
         const headers = keyed();
         const first = slow.client.send({ headers, body: "{}" });
@@ -79,6 +84,9 @@ export const failures: Group = (declare) => {
         const answer = await first;
         expect(answer.text).toBe(sent === "nothing" ? "the winner" : "the loser");
         expect(answer.status).toBe(sent === "nothing" ? 201 : 200);
+        expect(answer.headers["x-exchange"]).toBe("slow");
+        if (sent === "nothing")
+          expect([answer.headers["x-winner"], answer.headers["x-loser"]]).toEqual(["1", undefined]);
         expect((await slow.client.send({ headers, body: "{}" })).text).toBe("the winner");
       },
     );

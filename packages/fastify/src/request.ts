@@ -1,0 +1,90 @@
+import { canonicalJson, type HeaderList, type HttpBody, type HttpRequestView } from "@onceward/core";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { headersOf } from "./reply.ts";
+import { stateOf } from "./state.ts";
+
+/** Fastify's request as core sees it. */
+export class RequestView implements HttpRequestView<FastifyRequest> {
+  readonly request: FastifyRequest;
+  readonly #reply: FastifyReply;
+  #gone: AbortController | undefined;
+
+  constructor(request: FastifyRequest, reply: FastifyReply) {
+    this.request = request;
+    this.#reply = reply;
+  }
+
+  get identity(): object {
+    return this.request.raw;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  path(): string {
+    return splitUrl(this.request.originalUrl)[0];
+  }
+
+  query(): string {
+    return splitUrl(this.request.originalUrl)[1];
+  }
+
+  header(name: string): readonly string[] {
+    const value = this.request.headers[name];
+    return value === undefined ? none : typeof value === "string" ? [value] : value;
+  }
+
+  body(): HttpBody {
+    return stateOf(this.request).body ?? bodyOf(this.request);
+  }
+
+  responseHeaders(): HeaderList {
+    return headersOf(this.#reply);
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#gone) {
+      const controller = new AbortController();
+      this.#gone = controller;
+      const { raw } = this.#reply;
+      raw.once("close", () => {
+        const { recording } = stateOf(this.request);
+        if (!raw.writableFinished) controller.abort();
+        // Sent around Fastify, through reply.raw: nobody knows what.
+        else if (recording && !recording.ended) void recording.abandon();
+      });
+      if (raw.destroyed) controller.abort();
+    }
+    return this.#gone.signal;
+  }
+}
+
+const none: readonly string[] = [];
+
+function bodyOf({ body, headers }: FastifyRequest): HttpBody {
+  if (headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0)
+    return { kind: "none" };
+  if (body === undefined || isStream(body))
+    return { kind: "unseen", remedy: "add a content type parser that gives a value, a string or a Buffer" };
+  return { kind: "parsed", value: body };
+}
+
+/** The body as it is now, safe from what validation does to it in place. */
+export function snapshotOf(request: FastifyRequest): HttpBody {
+  const body = bodyOf(request);
+  if (body.kind !== "parsed" || typeof body.value !== "object" || body.value instanceof Uint8Array) return body;
+  if (/^multipart\//i.test(request.headers["content-type"] ?? "")) return body;
+  // Not structuredClone, which gives up on deep nesting.
+  return { kind: "parsed", value: JSON.parse(canonicalJson(body.value)) as unknown };
+}
+
+function isStream(value: unknown): boolean {
+  return typeof (value as { pipe?: unknown } | null)?.pipe === "function";
+}
+
+function splitUrl(url: string): [path: string, query: string] {
+  const [address = ""] = url.split("#", 1);
+  const start = address.indexOf("?");
+  return start < 0 ? [address, ""] : [address.slice(0, start), address.slice(start + 1)];
+}
