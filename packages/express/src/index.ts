@@ -1,7 +1,7 @@
 import { type Context, type HttpOptions, httpGuard, type Onceward, unprotectedContext } from "@onceward/core";
 import type { Request, RequestHandler } from "express";
-import { bodyOf } from "./request.ts";
-import { headersOf, record, send } from "./response.ts";
+import { RequestView } from "./request.ts";
+import { record, send } from "./response.ts";
 
 declare global {
   namespace Express {
@@ -19,33 +19,8 @@ function middleware(once: Onceward, layers: readonly IdempotencyOptions[]): Requ
   const guard = httpGuard<Request>(once, "idempotency", ...layers);
 
   return (req, res, next) => {
-    // Asked for only by requests with a key.
-    let gone: AbortController | undefined;
-    const onClose = () => gone?.abort();
-    const clientSignal = () => {
-      if (!gone) {
-        gone = new AbortController();
-        res.once("close", onClose);
-        if (res.destroyed || req.socket.destroyed) gone.abort();
-      }
-      return gone.signal;
-    };
-    const deciding = guard.enter({
-      request: req,
-      identity: req,
-      method: req.method,
-      path: () => splitUrl(req)[0],
-      query: () => splitUrl(req)[1],
-      header: (name) => {
-        const value = req.headers[name];
-        return value === undefined ? [] : typeof value === "string" ? [value] : value;
-      },
-      body: (maxBytes) => bodyOf(req, maxBytes, clientSignal()),
-      responseHeaders: () => headersOf(res),
-      get signal() {
-        return clientSignal();
-      },
-    });
+    const view = new RequestView(req, res);
+    const deciding = guard.enter(view);
     if (!deciding) {
       // An outer `idempotency` that protects the request must not be hidden by an inner one that doesn't.
       req.idempotency ??= unprotectedContext();
@@ -54,11 +29,11 @@ function middleware(once: Onceward, layers: readonly IdempotencyOptions[]): Requ
     }
     deciding
       .then((decision) => {
-        res.removeListener("close", onClose);
+        view.stopListening();
         if (decision.kind === "gone") return;
         req.idempotency = decision.context;
         if (decision.kind === "answer") return send(res, decision.response);
-        if (decision.kind === "run") record(res, decision.recording);
+        record(res, decision.recording);
         next();
       })
       .catch(next);
@@ -79,10 +54,3 @@ export const idempotency = Object.assign(
         middleware(once, [appOptions, routeOptions]),
   },
 );
-
-/** Not `req.url`, which a mounted router shortens. */
-function splitUrl({ originalUrl }: Request): [path: string, query: string] {
-  const [address = ""] = originalUrl.split("#", 1);
-  const start = address.indexOf("?");
-  return start < 0 ? [address, ""] : [address.slice(0, start), address.slice(start + 1)];
-}

@@ -1,5 +1,75 @@
 import type { IncomingMessage } from "node:http";
-import { BodyTooLargeError, type HttpBody } from "@onceward/core";
+import { BodyTooLargeError, type HeaderList, type HttpBody, type HttpRequestView } from "@onceward/core";
+import type { Request, Response } from "express";
+import { headersOf } from "./response.ts";
+
+/** Express's request as core sees it. */
+export class RequestView implements HttpRequestView<Request> {
+  readonly request: Request;
+  readonly #res: Response;
+  // Made only for requests with a key.
+  #gone: AbortController | undefined;
+  #onClose: (() => void) | undefined;
+
+  constructor(request: Request, res: Response) {
+    this.request = request;
+    this.#res = res;
+  }
+
+  get identity(): object {
+    return this.request;
+  }
+
+  get method(): string {
+    return this.request.method;
+  }
+
+  path(): string {
+    return splitUrl(this.request)[0];
+  }
+
+  query(): string {
+    return splitUrl(this.request)[1];
+  }
+
+  header(name: string): readonly string[] {
+    const value = this.request.headers[name];
+    return value === undefined ? none : typeof value === "string" ? [value] : value;
+  }
+
+  body(maxBytes: number): HttpBody | Promise<HttpBody> {
+    return bodyOf(this.request, maxBytes, () => this.signal);
+  }
+
+  responseHeaders(): HeaderList {
+    return headersOf(this.#res);
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#gone) {
+      const gone = new AbortController();
+      this.#gone = gone;
+      this.#onClose = () => gone.abort();
+      this.#res.once("close", this.#onClose);
+      if (this.#res.destroyed || this.request.socket.destroyed) gone.abort();
+    }
+    return this.#gone.signal;
+  }
+
+  /** The decision is made: the response's recording listens from now on. */
+  stopListening(): void {
+    if (this.#onClose) this.#res.removeListener("close", this.#onClose);
+  }
+}
+
+const none: readonly string[] = [];
+
+/** Not `req.url`, which a mounted router shortens. */
+function splitUrl({ originalUrl }: Request): [path: string, query: string] {
+  const [address = ""] = originalUrl.split("#", 1);
+  const start = address.indexOf("?");
+  return start < 0 ? [address, ""] : [address.slice(0, start), address.slice(start + 1)];
+}
 
 /** What parsers leave on a request. */
 interface ParsedRequest extends IncomingMessage {
@@ -9,13 +79,13 @@ interface ParsedRequest extends IncomingMessage {
 }
 
 /** The body as a parser left it; without a parser it is read here, and put back for whoever reads it next. */
-export function bodyOf(req: ParsedRequest, maxBytes: number, client: AbortSignal): HttpBody | Promise<HttpBody> {
+function bodyOf(req: ParsedRequest, maxBytes: number, client: () => AbortSignal): HttpBody | Promise<HttpBody> {
   const length = Number(req.headers["content-length"] ?? 0);
   if (length === 0 && req.headers["transfer-encoding"] === undefined) return { kind: "none" };
   if (req._body) return { kind: "parsed", value: req.body };
   if (!req.readableDidRead && !req.readableEnded && !req.destroyed) {
     if (length > maxBytes) throw tooLarge(maxBytes);
-    return readAndPutBack(req, maxBytes, client);
+    return readAndPutBack(req, maxBytes, client());
   }
   // Express 5 leaves no sign of its parsers, and `{}` is a fine body; elsewhere it is what Express 4 shows for none.
   const parsable = /[/+]json\b|x-www-form-urlencoded/i.test(req.headers["content-type"] ?? "");

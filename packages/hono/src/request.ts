@@ -1,9 +1,56 @@
 import type { IncomingMessage } from "node:http";
-import { BodyTooLargeError, concatBytes, type HttpBody } from "@onceward/core";
+import { BodyTooLargeError, concatBytes, type HeaderList, type HttpBody, type HttpRequestView } from "@onceward/core";
 import type { Context } from "hono";
+import { headersOf } from "./response.ts";
+
+/** Hono's context as core sees it. */
+export class RequestView implements HttpRequestView<Context> {
+  readonly request: Context;
+
+  constructor(c: Context) {
+    this.request = c;
+  }
+
+  get identity(): object {
+    return this.request.req.raw;
+  }
+
+  get method(): string {
+    return this.request.req.method;
+  }
+
+  path(): string {
+    return this.request.req.path;
+  }
+
+  query(): string {
+    const [address = ""] = this.request.req.url.split("#", 1);
+    const start = address.indexOf("?");
+    return start < 0 ? "" : address.slice(start + 1);
+  }
+
+  header(name: string): readonly string[] {
+    const value = this.request.req.header(name);
+    return value === undefined ? none : [value];
+  }
+
+  body(maxBytes: number): Promise<HttpBody> {
+    return bodyOf(this.request, maxBytes);
+  }
+
+  responseHeaders(): HeaderList {
+    return headersOf(this.request.body(null));
+  }
+
+  get signal(): AbortSignal {
+    return this.request.req.raw.signal;
+  }
+}
+
+const none: readonly string[] = [];
 
 /** The body's bytes; the handler can still read it in every way. */
-export async function bodyOf(c: Context, maxBytes: number): Promise<HttpBody> {
+async function bodyOf(c: Context, maxBytes: number): Promise<HttpBody> {
   const { req } = c;
   const { raw } = req;
   const declared = req.header("content-length");
