@@ -169,7 +169,7 @@ function refuseOpaque(value: object): void {
 
 function scalar(value: unknown): string {
   if (typeof value === "bigint") return `${value}n`;
-  // 1e400 is Infinity to JavaScript, and must not be the same as null.
-  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+  // 1e400 is Infinity to JavaScript, must not be the same as null, and is still JSON.
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) return value > 0 ? "1e999" : "-1e999";
   return JSON.stringify(value) ?? "null";
 }

@@ -50,6 +50,11 @@ describe("comparableBody", () => {
     );
   });
 
+  it("is JSON again for every number that JSON can say", () => {
+    for (const text of ["1e400", "[-1e400,null,0]"])
+      expect(JSON.parse(canonicalJson(JSON.parse(text)))).toEqual(JSON.parse(text));
+  });
+
   it("does not depend on the order in which members come, at any depth", () => {
     const reversed = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(reversed);
