@@ -32,9 +32,9 @@ export function downstreamKey(hash: Hasher, id: string, fingerprint: string, nam
   return hash(["onceward:downstream", id, fingerprint, name]);
 }
 
-/** What logs, events and labels show of a key: enough to recognise it, too little to use it. */
+/** What logs, events and labels show of a key: enough to recognise it, half of it at most, too little to use it. */
 export function maskKey(key: string): string {
-  return key.length < 12 ? "****" : `${key.slice(0, 4)}****${key.slice(-4)}`;
+  return key.length < 16 ? "****" : `${key.slice(0, 4)}****${key.slice(-4)}`;
 }
 
 /** Names one lease. Unguessable, so that nobody completes another's record by accident or on purpose. */
