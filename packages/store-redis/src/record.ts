@@ -32,7 +32,7 @@ export function parseRecord(bytes: Buffer): Line {
   const [flags = "", token = "", fence, attempt, takenOver, leaseStart, leaseMs, retainMs, claimedAt] = fields;
   const [fingerprint, label = "-", completedAt, ttlMs] = fields.slice(9);
   if (fingerprint === undefined || (flags[0] === "C" && ttlMs === undefined)) {
-    throw new StoreRejectedError("A value under the store's prefix is not a record; look at it, then `remove` the id");
+    throw corrupt();
   }
   return {
     state: flags[0] as Line["state"],
@@ -51,6 +51,10 @@ export function parseRecord(bytes: Buffer): Line {
     outcome: bytes.subarray(flags[0] === "C" ? end + 1 : bytes.length),
     steps: flags[1] === "s" ? readSteps(bytes.subarray(end + 1)) : NO_STEPS,
   };
+}
+
+function corrupt(): StoreRejectedError {
+  return new StoreRejectedError("A value under the store's prefix is not a record; look at it, then `remove` the id");
 }
 
 function readSteps(bytes: Buffer): ReadonlyMap<string, Uint8Array> {
@@ -112,12 +116,27 @@ export function heldResult(line: Line, nowUs: number): ClaimResult {
     : { state: "abandoned", fingerprint, fence, attempt };
 }
 
+/** The same from the record itself. Replays are most of what many services do, and need only its last words. */
+function readCompleted(bytes: Buffer): ClaimResult {
+  const end = bytes.indexOf(NEWLINE);
+  const line = bytes.toString("latin1", 0, Math.max(0, end));
+  const ttlAt = line.lastIndexOf(" ");
+  const completedAtAt = line.lastIndexOf(" ", ttlAt - 1);
+  const labelAt = line.lastIndexOf(" ", completedAtAt - 1);
+  const fingerprintAt = line.lastIndexOf(" ", labelAt - 1);
+  const completedAt = ms(Number(line.slice(completedAtAt, ttlAt)));
+  const expiresAt = completedAt + Number(line.slice(ttlAt));
+  if (fingerprintAt < 4 || Number.isNaN(expiresAt)) throw corrupt();
+  const fingerprint = line.slice(fingerprintAt + 1, labelAt);
+  return { state: "completed", fingerprint, outcome: bytes.subarray(end + 1), completedAt, expiresAt };
+}
+
 /** Reads claim.lua's reply. */
 export function readClaim(reply: unknown, token: string): ClaimResult {
   if (!Array.isArray(reply)) {
     const bytes = reply as Buffer;
     // A first claim's reply is its fence; a completed record begins with "C".
-    if (bytes[0] === 0x43) return completedResult(parseRecord(bytes));
+    if (bytes[0] === 0x43) return readCompleted(bytes);
     return { state: "claimed", fence: Number(bytes.toString("latin1")), attempt: 1, takenOver: false };
   }
   const [text, now] = reply as [Buffer, Buffer];
