@@ -24,7 +24,7 @@ export interface Effort {
 
 /**
  * Measures all workers turn by turn, so that whatever else the machine does hits all alike. The first worker is the
- * baseline; where its subject comes twice (A/A), the mean of both is.
+ * baseline; where it comes twice (A/A), the mean of both is.
  */
 export async function compare(
   workers: readonly Worker[],
@@ -44,7 +44,8 @@ export async function compare(
       if (round > 0) slices.get(worker)?.push(slice);
     }
   }
-  const baselines = workers.filter(({ subject }) => subject === workers[0]?.subject);
+  const first = workers[0]?.label;
+  const baselines = workers.filter(({ label }) => label === first || label === `${first} (A/A)`);
   const series = (worker: Worker, pick: (slice: Slice) => number) => (slices.get(worker) ?? []).map(pick);
   const baseline = (pick: (slice: Slice) => number) =>
     Array.from({ length: effort.rounds }, (_, round) => {

@@ -20,6 +20,7 @@ export const subjects = {
   "Onceward, memory, a listener": onceward.oncewardMemoryEvents,
   "Onceward, memory, AES-GCM": onceward.oncewardMemoryCodec,
   "Onceward, memory, one step": onceward.oncewardMemorySteps,
+  "Onceward, memory, TTL of 1 ms": onceward.oncewardMemoryBrief,
   "Onceward, ioredis 5": onceward.oncewardIoredis5,
   "Onceward, ioredis 5, auto-pipelining": onceward.oncewardIoredis5Pipelining,
   "Onceward, ioredis 5, AES-GCM": onceward.oncewardIoredis5Codec,

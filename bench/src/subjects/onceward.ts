@@ -62,6 +62,7 @@ export const oncewardMemory = onMemory();
 export const oncewardMemoryEvents = onMemory({ listen: true });
 export const oncewardMemoryCodec = onMemory({ codec: codec() });
 export const oncewardMemorySteps = onMemory({ steps: 1 });
+export const oncewardMemoryBrief = onMemory({ ttlMs: 1 });
 export const oncewardIoredis5 = onIoredis((at) => new Redis(at));
 export const oncewardIoredis5Pipelining = onIoredis((at) => new Redis(at, { enableAutoPipelining: true }));
 export const oncewardIoredis5Codec = onIoredis((at) => new Redis(at), { codec: codec() });
