@@ -14,11 +14,12 @@ const port = Number(values.port ?? DEFAULT_PORT);
 
 try {
   const playground = await startPlayground(port);
-  let ending = false;
+  let asked: number | undefined;
   const end = async () => {
-    // Asked twice: somebody is in a hurry.
-    if (ending) process.exit(130);
-    ending = true;
+    // Package managers pass Ctrl-C on, so that it may come twice at once; later, somebody is in a hurry.
+    if (asked !== undefined && performance.now() - asked > 1_000) process.exit(130);
+    if (asked !== undefined) return;
+    asked = performance.now();
     await playground.close();
     process.exit(0);
   };

@@ -1,4 +1,4 @@
-import { chromiumBinary, onPath } from "@onceward/test-servers";
+import { chromiumBinary } from "@onceward/test-servers";
 import type { TestProject } from "vitest/node";
 import type { Framework } from "../src/shared/messages.ts";
 import { startPlaygroundProcess } from "./playground-process.ts";
@@ -14,7 +14,7 @@ declare module "vitest" {
 /** Installs a browser if need be, and starts the playground that most tests share. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const [chromium, playground] = await Promise.all([chromiumBinary(), startPlaygroundProcess()]);
-  project.provide("chromium", onPath([chromium]) ?? chromium);
+  project.provide("chromium", chromium);
   project.provide("playground", { url: playground.url, addresses: playground.addresses });
   return async () => {
     await playground.stop();

@@ -72,7 +72,7 @@ describe.concurrent("pnpm demo", () => {
     });
     const page = await open(context, playground.url, {}, /status of 500/);
     for (const store of ["redis", "postgres"]) {
-      await page.locator(`input[value=${store}]`).check({ force: true });
+      await page.locator(`input[value=${store}]`).click({ force: true });
       const note = new RegExp(`No ${store} .*${nobody}.*(REDIS|DATABASE)_URL`, "i");
       await expect.poll(() => page.locator(".switch-notes").textContent(), { timeout: 10_000 }).toMatch(note);
       expect(playground.output()).toMatch(note);

@@ -21,32 +21,14 @@ const seen: Readonly<Record<string, readonly string[]>> = {
 /** Those that say most about a store. */
 const hardest = scenes.filter(({ id }) => ["storm", "killed-runner", "outage"].includes(id));
 
+const everything: [StoreKind, readonly Scene[]][] = [
+  ["memory", scenes],
+  ["pglite", scenes],
+];
 const plans: readonly { framework: Framework; stores: readonly [StoreKind, readonly Scene[]][] }[] = [
-  {
-    framework: "express",
-    stores: [
-      ["memory", scenes],
-      ["pglite", scenes],
-      ["redis", hardest],
-      ["postgres", hardest],
-    ],
-  },
-  {
-    framework: "fastify",
-    stores: [
-      ["memory", scenes],
-      ["pglite", scenes],
-      ["redis", hardest],
-    ],
-  },
-  {
-    framework: "hono",
-    stores: [
-      ["memory", scenes],
-      ["pglite", scenes],
-      ["postgres", hardest],
-    ],
-  },
+  { framework: "express", stores: [...everything, ["redis", hardest]] },
+  { framework: "fastify", stores: [...everything, ["postgres", hardest]] },
+  { framework: "hono", stores: everything },
 ];
 
 const open = useBrowser();

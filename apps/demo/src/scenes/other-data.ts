@@ -8,7 +8,7 @@ export const otherData: Scene = {
   story:
     "A client uses a key again for something else. Three services answer in three ways, each by one option: FormBridge refuses, the form broker returns its first answer, the leads service takes it for a new lead.",
   moral:
-    "Nobody got an answer to a question that they had not asked unless the service chose so: 409, the first answer, and a second lead.",
+    "One bug, three answers, each the service's own choice: 409 Conflict, the first answer once more, and a second lead.",
   by: "server",
   counts: "records",
   expected: { with: 4, without: 6 },
