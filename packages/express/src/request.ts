@@ -87,17 +87,21 @@ function bodyOf(req: ParsedRequest, maxBytes: number, client: () => AbortSignal)
     if (length > maxBytes) throw tooLarge(maxBytes);
     return readAndPutBack(req, maxBytes, client());
   }
-  // Express 5 leaves no sign of its parsers, and `{}` is a fine body; elsewhere it is what Express 4 shows for none.
-  const parsable = /[/+]json\b|x-www-form-urlencoded/i.test(req.headers["content-type"] ?? "");
-  if (req.body !== undefined && (parsable || !isEmptyObject(req.body))) return { kind: "parsed", value: req.body };
+  if (req.body !== undefined && !looksUnparsed(req, length)) return { kind: "parsed", value: req.body };
   return {
     kind: "unseen",
     remedy: "something has read the body and left no req.body; put idempotency after a body parser, or before any",
   };
 }
 
-function isEmptyObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+/**
+ * Express 5 leaves no sign of its parsers, and `{}` is a fine body; but in Express 4 it is also what a parser of another
+ * type leaves of a body that it passed by.
+ */
+function looksUnparsed({ body, headers }: ParsedRequest, length: number): boolean {
+  if (typeof body !== "object" || body === null || Object.keys(body).length > 0 || body instanceof Uint8Array)
+    return false;
+  return length > 16 || !/[/+]json\b|x-www-form-urlencoded/i.test(headers["content-type"] ?? "");
 }
 
 const tooLarge = (maxBytes: number) =>

@@ -51,6 +51,7 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
   let head: { status: number; headers: HeaderList } | undefined;
   let sources: Readable[] | undefined;
   let gone: { readonly close: unknown[] } | undefined;
+  let patience: NodeJS.Timeout | undefined;
 
   const takeHead = () => {
     head ??= { status: res.statusCode, headers: headersOf(res) };
@@ -136,6 +137,8 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
   function onGone(args: unknown[]): void {
     gone = { close: args };
     setClosed(res, false);
+    // Destroyed from this side, by an error handler or in a shutdown: if the handler has given up, nobody will say so.
+    if (!res.socket?.readableEnded && !res.socket?.errored) patience = setTimeout(giveUp, recording.leaseMs).unref();
     for (const source of sources ?? []) keepFlowing(source);
     const { signal } = recording.context;
     if (signal.aborted) giveUp();
@@ -162,6 +165,7 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
 
   /** What was held back when the client went away. */
   function close(): void {
+    clearTimeout(patience);
     recording.context.signal.removeEventListener("abort", giveUp);
     restore();
     setClosed(res, true);

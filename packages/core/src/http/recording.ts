@@ -45,6 +45,11 @@ export class HttpRecording {
     this.context = parts.execution.context;
   }
 
+  /** How long the claim holds without being renewed. */
+  get leaseMs(): number {
+    return this.#execution.policy.leaseMs;
+  }
+
   /** Whether the response's end was told. */
   get ended(): boolean {
     return this.#ended !== undefined;
