@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { memoryStore } from "@onceward/store-memory";
 import ts from "typescript";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { startTimer } from "../src/runtime.ts";
 import { onTheEdge } from "./runtimes.ts";
 
 const source = fileURLToPath(new URL("../src", import.meta.url));
@@ -42,6 +43,18 @@ it("core works without Node's builtins", async () => {
   expect(await pay()).toEqual({ value: first.value, replayed: true });
   expect(ran).toBe(1);
   await once.close();
+});
+
+it("timers work where they are numbers", () => {
+  const fire = vi.fn();
+  vi.stubGlobal("setTimeout", () => 5);
+  vi.stubGlobal("clearTimeout", fire);
+  try {
+    startTimer(10, () => {})();
+    expect(fire).toHaveBeenCalledWith(5);
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });
 
 it("a process without getBuiltinModule, or none at all, is an edge runtime", async () => {

@@ -156,6 +156,16 @@ describe("fromLockingStore", () => {
     });
   });
 
+  it("takes objects for text, and does not trust the other side with the expiry", async () => {
+    const { simple, values } = weekendStore();
+    const store = fromLockingStore({ ...simple, get: async (key) => values.get(key)?.value });
+    await store.claim("a", request("t"));
+    await store.saveStep("a", "t", "one", bytes);
+    await expect(store.find("a")).resolves.toMatchObject({ state: "running", steps: ["one"] });
+    await store.complete("a", "t", bytes, 1);
+    await expect.poll(() => store.find("a")).toBeNull();
+  });
+
   it("refuses what it did not write", async () => {
     const { simple } = weekendStore();
     await simple.set("a", "", { hello: "world" }, 1_000);

@@ -110,7 +110,12 @@ describe("options", () => {
     await expect(run({ operation: "" })).rejects.toThrow(/^run: operation must be a non-empty string/);
     await expect(run({ operation: undefined })).rejects.toThrow(/needs an operation/);
     expect(() => once.wrap(() => 1, { operation: "o", key: () => "k", ttlMs: -1 })).toThrow(/^wrap: ttlMs must be/);
-    for (const wrong of [{ key: "k" }, { key: () => "k", payload: 1 }, { key: () => "k", keep: 1, reconcile: 1 }]) {
+    for (const wrong of [
+      { key: "k" },
+      { key: () => "k", payload: 1 },
+      { key: () => "k", keep: 1 },
+      { key: () => "k", reconcile: 1 },
+    ]) {
       expect(() => once.wrap(() => 1, { operation: "o", ...wrong } as never)).toThrow(/must be a function/);
     }
     expect(() => once.wrap(() => 1, { key: () => "k" } as never)).toThrow(/operation is required/);

@@ -19,6 +19,13 @@ describe("a call without key", () => {
     }
   });
 
+  it("is rejected by the name of its scope where it has no operation", async () => {
+    const run = once.run({ scope: "tenant 5", missingKey: "reject" }, () => 1);
+    await expect(run).rejects.toThrow("tenant 5");
+    await once.run({ scope: "tenant 5", key: "a-key-of-twelve" }, () => 1);
+    expect((await once.find({ scope: "tenant 5", key: "a-key-of-twelve" }))?.label).toBe("tenant 5 ****");
+  });
+
   it("is rejected, or gets a key from its payload, when asked to", async () => {
     const call = (missingKey: "reject" | "derive", payload: unknown) =>
       once.run({ operation: "o", missingKey, payload }, () => payload);

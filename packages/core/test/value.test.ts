@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from "node:util";
+import { inspect, isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deserialize, serialize } from "../src/value.ts";
@@ -116,8 +116,10 @@ describe("values that survive a replay", () => {
       withUnicodeString: true,
       key: fc.oneof(fc.string(), fc.constantFrom("$", "__proto__", "constructor", "toJSON", "then")),
     });
+    // To Node 20 no invalid date equals another; it has its own test.
+    const comparable = data.filter((value) => !inspect(value, { depth: null }).includes("Invalid Date"));
     fc.assert(
-      fc.property(data, (value) => {
+      fc.property(comparable, (value) => {
         // Not Vitest's, which takes a property called constructor for the real one.
         expect(isDeepStrictEqual(roundTrip(value), value)).toBe(true);
       }),

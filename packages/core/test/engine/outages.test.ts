@@ -231,6 +231,21 @@ describe("the store is unreachable at release", () => {
     expect(joiner.value?.value).toBe("paid");
   });
 
+  it("asks no more when the store refuses for good, or for longer than retainMs", async () => {
+    const { once, store } = world.process({ retainMs: 20_000 });
+    const declined = () => Promise.reject(new Error("declined"));
+    store.next("release", refused(new StoreRejectedError("read only")));
+    await expect(once.run(name, declined)).rejects.toThrow("declined");
+    expect(store.calls).toEqual(["claim", "release"]);
+    store.always("release", refused());
+    void follow(once.run({ ...name, key: "another" }, declined));
+    await world.pass(30_000);
+    const releases = () => store.calls.filter((call) => call === "release").length;
+    const before = releases();
+    await world.pass(60_000);
+    expect(releases()).toBe(before);
+  });
+
   it("takes a release whose reply was lost for done", async () => {
     const { once, store, heard } = world.process();
     store.next("release", replyLost);

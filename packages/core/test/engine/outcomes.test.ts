@@ -176,6 +176,19 @@ it("a record that can't be read is an error, for joiners too, and runs nothing",
   expect(reader.store.calls).toEqual(["claim"]);
 });
 
+it("run does not replay an HTTP response that has its id", async () => {
+  const { once } = world.process();
+  await once.run(name, () => "paid");
+  const { id, fingerprint } = (await once.find(name)) ?? expect.fail();
+  await once.remove(name);
+  const { engine } = once;
+  const operation = { ...name, id, scope: undefined, fingerprint };
+  const entry = await engine.enter(operation, engine.options.policy);
+  if (entry.kind !== "run") return expect.fail();
+  await entry.execution.complete({ kind: "http", payload: new Uint8Array() });
+  await expect(once.run(name, () => "again")).rejects.toMatchObject({ code: "ERR_KEY_INVALID" });
+});
+
 it("gives first callers and replays the same decoded value", async () => {
   const { once } = world.process();
   const original = { cents: 1n, ids: new Set([1]) };

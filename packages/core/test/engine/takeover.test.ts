@@ -178,6 +178,15 @@ describe("a lease is lost while the work runs", () => {
     expect(call.value).toEqual({ value: "winner", replayed: true });
   });
 
+  it("says so when the winner's outcome could not be kept", async () => {
+    const { first, second, call } = await superseded();
+    second.end("x".repeat(1_048_577));
+    await world.settle();
+    first.end("stale");
+    await world.settle();
+    expect(call.error?.code).toBe("ERR_OUTCOME_NOT_KEPT");
+  });
+
   it("throws what the work threw while the winner runs, and takes nothing from it", async () => {
     const { winner, first, call } = await superseded();
     first.fail(new Error("lost"));

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { held, refused } from "./faulty-store.ts";
 import { controlledWork, createWorld, follow, type World } from "./world.ts";
@@ -171,6 +172,21 @@ describe("a client that has gone", () => {
     work.runs[0]?.end("paid");
     await world.settle();
     expect(first.value?.value).toBe("paid");
+  });
+
+  it("that stays through many calls is listened to once each time, and let go", async () => {
+    const { once } = world.process();
+    const { signal } = new AbortController();
+    for (let call = 0; call < 3; call++) {
+      const work = controlledWork();
+      const request = { ...name, key: `key ${call}`, signal };
+      const calls = [1, 2].map(() => once.run(request, work));
+      await world.settle();
+      expect(getEventListeners(signal, "abort")).toHaveLength(1);
+      work.runs[0]?.end("paid");
+      await Promise.all(calls);
+      expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    }
   });
 
   it("never takes over", async () => {
