@@ -39,8 +39,11 @@ export function protect(route: RouteOptions, guard: HttpGuard<FastifyRequest>): 
         send(reply, decision.response);
         return;
       }
-      state.recording = decision.recording;
+      const { recording } = decision;
+      state.recording = recording;
       reply.hijack = refuseHijack;
+      // Sent around Fastify, through reply.raw: nobody knows what.
+      reply.raw.once("finish", () => recording.ended || recording.abandon());
       done();
     }, done);
   };

@@ -48,12 +48,7 @@ export class RequestView implements HttpRequestView<FastifyRequest> {
       const controller = new AbortController();
       this.#gone = controller;
       const { raw } = this.#reply;
-      raw.once("close", () => {
-        const { recording } = stateOf(this.request);
-        if (!raw.writableFinished) controller.abort();
-        // Sent around Fastify, through reply.raw: nobody knows what.
-        else if (recording && !recording.ended) void recording.abandon();
-      });
+      raw.once("close", () => raw.writableFinished || controller.abort());
       if (raw.destroyed) controller.abort();
     }
     return this.#gone.signal;

@@ -1,7 +1,9 @@
-import { onceward } from "@onceward/core";
+import { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
+import { type Context, keepAll, onceward } from "@onceward/core";
 import { memoryStore } from "@onceward/store-memory";
-import Fastify from "fastify";
-import { afterEach, expect, it } from "vitest";
+import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import { afterEach, expect, expectTypeOf, it } from "vitest";
 import { type IdempotencyOptions, idempotency } from "../src/index.ts";
 
 const ends: (() => Promise<void>)[] = [];
@@ -64,6 +66,11 @@ it("refuses reply.hijack() with the remedy", async () => {
   fastify.post("/hijacked", async (_request, reply) => {
     reply.hijack();
   });
+  fastify.post("/free", { config: { idempotency: false } }, async (_request, reply) => {
+    reply.hijack();
+    reply.raw.end("hijacked");
+  });
+  expect((await fastify.inject({ method: "POST", url: "/free", headers })).body).toBe("hijacked");
   const response = await fastify.inject({ method: "POST", url: "/hijacked", headers });
   expect([response.statusCode, response.json<{ message: string }>().message]).toEqual([
     500,
@@ -81,4 +88,157 @@ it("serialises by schema as ever, and replays the same bytes", async () => {
 
 it("checks the plugin's options when it is registered", async () => {
   await expect(start({ scope: undefined })).rejects.toThrow(/scope is required/);
+});
+
+it("keeps to its encapsulation: sisters are free, and may have their own", async () => {
+  const once = onceward({ store: memoryStore() });
+  const fastify = Fastify();
+  ends.push(async () => {
+    await fastify.close();
+    await once.close();
+  });
+  const routes = async (instance: FastifyInstance) => {
+    instance.post("/", async (request) => ({ protected: request.idempotency?.protected ?? "not known" }));
+  };
+  await fastify.register(
+    async (instance) => {
+      await instance.register(idempotency, { once, scope: "shared" });
+      await instance.register(routes);
+    },
+    { prefix: "/with" },
+  );
+  await fastify.register(
+    async (instance) => {
+      await instance.register(idempotency, { once, scope: "shared", required: true });
+      await instance.register(routes);
+    },
+    { prefix: "/strict" },
+  );
+  await fastify.register(routes, { prefix: "/without" });
+  const ask = async (url: string, sent = {}) => fastify.inject({ method: "POST", url, headers: sent });
+  expect((await ask("/with", headers)).json()).toEqual({ protected: true });
+  expect((await ask("/with")).json()).toEqual({ protected: false });
+  expect((await ask("/strict")).statusCode).toBe(400);
+  expect((await ask("/without", headers)).json()).toEqual({ protected: "not known" });
+});
+
+it("takes a second registration over the same routes for a mistake of the application's", async () => {
+  const fastify = await start();
+  const once = onceward({ store: memoryStore() });
+  await expect(fastify.register(idempotency, { once, scope: "shared" })).rejects.toThrow(/idempotency/);
+  await once.close();
+});
+
+it("runs after every preHandler of the route and the instance, before the handler", async () => {
+  const fastify = await start();
+  const order: string[] = [];
+  const step = (name: string) => async (request: FastifyRequest) => {
+    order.push(`${name} ${request.idempotency.protected}`);
+  };
+  fastify.addHook("preHandler", step("instance"));
+  fastify.post("/", { preHandler: [step("first"), step("second")] }, async (request) => {
+    await step("handler")(request);
+    return "done";
+  });
+  await fastify.inject({ method: "POST", url: "/", headers });
+  await fastify.inject({ method: "POST", url: "/", headers });
+  const checks = ["instance false", "first false", "second false"];
+  expect(order).toEqual([...checks, "handler true", ...checks]);
+});
+
+it("captures inside compression and other onSend hooks, which run for replays too", async () => {
+  const fastify = await start();
+  let sent = 0;
+  fastify.addHook("onSend", async (request, reply, payload) => {
+    reply.header("x-sent", String(++sent));
+    if (request.headers["accept-encoding"] !== "gzip") return payload;
+    reply.header("content-encoding", "gzip").removeHeader("content-length");
+    return gzipSync(payload as string | Buffer);
+  });
+  fastify.post("/", async () => ({ plain: true }));
+  const ask = (encoding: string) =>
+    fastify.inject({ method: "POST", url: "/", headers: { ...headers, "accept-encoding": encoding } });
+  const [zipped, plain, again] = [await ask("gzip"), await ask("identity"), await ask("gzip")];
+  expect([zipped, plain, again].map((reply) => reply.headers["content-encoding"])).toEqual(["gzip", undefined, "gzip"]);
+  expect(plain.json()).toEqual({ plain: true });
+  expect(again.rawPayload.equals(zipped.rawPayload)).toBe(true);
+  expect([zipped, plain, again].map((reply) => reply.headers["x-sent"])).toEqual(["1", "2", "3"]);
+});
+
+it.each([
+  ["a Node stream", () => Readable.from(["a", "b", "c"])],
+  ["a web Response", () => new Response("abc", { status: 202, headers: { "x-own": "1" } })],
+  ["a web stream", () => new Blob(["abc"]).stream()],
+  ["bytes", () => Buffer.from("abc")],
+])("replays %s", async (_kind, make) => {
+  const fastify = await start();
+  let runs = 0;
+  fastify.post("/", async (_request, reply) => {
+    runs += 1;
+    return reply.type("text/plain").send(make());
+  });
+  const [first, replay] = [
+    await fastify.inject({ method: "POST", url: "/", headers }),
+    await fastify.inject({ method: "POST", url: "/", headers }),
+  ];
+  expect([first.body, replay.body, runs]).toEqual(["abc", "abc", 1]);
+  expect([replay.statusCode, replay.headers["x-own"]]).toEqual([first.statusCode, first.headers["x-own"]]);
+});
+
+it("leaves errors to the error handler, keeps its answer where asked to, and releases the key otherwise", async () => {
+  const fastify = await start();
+  let runs = 0;
+  fastify.setErrorHandler((error: Error, _request, reply) => reply.code(502).send({ handled: error.message }));
+  const handler = async () => {
+    runs += 1;
+    throw new Error("on purpose");
+  };
+  fastify.post("/released", handler);
+  fastify.post("/kept", { config: { idempotency: { keep: keepAll } } }, handler);
+  const ask = (url: string) => fastify.inject({ method: "POST", url, headers });
+  for (const url of ["/released", "/released", "/kept", "/kept"]) {
+    const reply = await ask(url);
+    expect([reply.statusCode, reply.json()]).toEqual([502, { handled: "on purpose" }]);
+  }
+  expect(runs).toBe(3);
+});
+
+it("abandons what went around it through reply.raw", async () => {
+  const fastify = await start({ leaseMs: 50 });
+  const attempts: number[] = [];
+  fastify.post("/", (request, reply) => {
+    attempts.push(request.idempotency.attempt);
+    if (attempts.length === 1) reply.raw.end("around");
+    else reply.send("through");
+  });
+  expect((await fastify.inject({ method: "POST", url: "/", headers })).body).toBe("around");
+  expect((await fastify.inject({ method: "POST", url: "/", headers })).body).toBe("through");
+  expect(attempts).toEqual([1, 2]);
+});
+
+it("says what to do about a body that it can't see", async () => {
+  const fastify = await start();
+  fastify.addContentTypeParser("application/x-stream", (_request, payload, done) => done(null, payload));
+  fastify.post("/", async () => "never");
+  const sent = { ...headers, "content-type": "application/x-stream" };
+  const response = await fastify.inject({ method: "POST", url: "/", headers: sent, payload: "bytes" });
+  expect([response.statusCode, response.body]).toEqual([500, expect.stringContaining("content type parser")]);
+});
+
+it("validates deep bodies without giving up on them", async () => {
+  const fastify = await start();
+  fastify.post("/", { schema: { body: { type: "array" } } }, async () => "deep");
+  const payload = "[".repeat(10_000) + "]".repeat(10_000);
+  const sent = { ...headers, "content-type": "application/json" };
+  const ask = () => fastify.inject({ method: "POST", url: "/", headers: sent, payload });
+  expect([(await ask()).body, (await ask()).headers["idempotent-replayed"]]).toEqual(["deep", "true"]);
+});
+
+it("is typed: options get the request, routes their config, handlers the context", async () => {
+  expectTypeOf<FastifyRequest["idempotency"]>().toEqualTypeOf<Context>();
+  const fastify = await start({ scope: (request) => request.ip });
+  fastify.post("/", { config: { idempotency: { scope: (request) => request.hostname } } }, async () => "typed");
+  // @ts-expect-error: it is true or false.
+  const wrong = () => fastify.post("/wrong", { config: { idempotency: { required: "yes" } } }, async () => "");
+  expect(wrong).toThrow(/required/);
 });
