@@ -212,8 +212,9 @@ export class Engine {
     const undecided = flight.claiming && (!fits || policy.waitMs === 0);
     const waitMs = undecided ? Number.POSITIVE_INFINITY : policy.waitMs - (monotonicNow() - caller.startedAt);
     const news = await flight.join({ waitMs, undecided, signal });
-    this.#waiters.set(operation.id, (this.#waiters.get(operation.id) ?? 1) - 1);
-    if (this.#waiters.get(operation.id) === 0) this.#waiters.delete(operation.id);
+    const left = this.#waiters.get(operation.id)! - 1;
+    if (left > 0) this.#waiters.set(operation.id, left);
+    else this.#waiters.delete(operation.id);
 
     const waitedMs = monotonicNow() - caller.startedAt;
     switch (news.kind) {
@@ -359,7 +360,7 @@ export class Engine {
     let removed = 0;
     try {
       for (let batch = sweepBatch; batch === sweepBatch && !this.#closing; removed += batch) {
-        batch = (await this.options.store.sweep?.(sweepBatch)) ?? 0;
+        batch = await this.options.store.sweep!(sweepBatch);
         // Requests come first: let the loop breathe between batches.
         await sleep(0);
       }

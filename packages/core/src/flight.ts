@@ -67,7 +67,7 @@ export class Flight {
     const { waitMs, undecided, signal } = options;
     return new Promise((resolve) => {
       const tell = (news: News) => {
-        if (!this.#joiners.delete(joiner)) return;
+        this.#joiners.delete(joiner);
         stopTimer();
         signal?.removeEventListener("abort", onAbort);
         resolve(news);

@@ -40,7 +40,8 @@ export const monotonicNow = (): number => performance.now();
 export function startTimer(milliseconds: number, fire: () => void): () => void {
   // Past 2^31 - 1 a timer would fire at once; nobody waits that long in one piece.
   const timer = setTimeout(fire, Math.min(Math.max(milliseconds, 0), 2_147_483_647)) as unknown;
-  if (typeof timer === "object" && timer !== null && "unref" in timer) (timer as { unref(): void }).unref();
+  // A number where there is no Node.
+  (timer as { unref?: () => void }).unref?.();
   return () => clearTimeout(timer as never);
 }
 
