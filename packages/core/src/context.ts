@@ -45,35 +45,44 @@ interface ContextParts {
 const utf8 = new TextEncoder();
 const utf8Decoder = new TextDecoder();
 
-/** The context of a run that holds a claim. */
-export function createContext(parts: ContextParts): Context {
-  const { around, operation, lease } = parts;
+/** The context of a run that holds a claim. A class, whose getters cost a run nothing. */
+export class RunContext implements Context {
+  readonly protected = true;
+  readonly key: string;
+  readonly attempt: number;
+  readonly #parts: ContextParts;
   // Steps under way or done in this attempt, so that asking twice runs once.
-  let current: Map<string, Promise<unknown>> | undefined;
+  #steps: Map<string, Promise<unknown>> | undefined;
 
-  return {
-    protected: true,
-    key: operation.key,
-    attempt: parts.attempt,
-    get fence() {
-      return parts.fence();
-    },
-    get signal() {
-      return lease.signal;
-    },
-    step<Value>(name: string, work: () => Value | Promise<Value>): Promise<Value> {
-      current ??= new Map();
-      const known = current.get(name);
-      if (known) return known as Promise<Value>;
-      const step = runStep(parts, name, work);
-      current.set(name, step);
-      // A step that failed may be tried again in the same attempt.
-      step.catch(() => current?.delete(name));
-      return step;
-    },
-    async downstreamKey(name) {
-      return downstreamKey(around.hash, operation.id, operation.fingerprint, name);
-    },
+  constructor(parts: ContextParts) {
+    this.#parts = parts;
+    this.key = parts.operation.key;
+    this.attempt = parts.attempt;
+  }
+
+  get fence(): number {
+    return this.#parts.fence();
+  }
+
+  get signal(): AbortSignal {
+    return this.#parts.lease.signal;
+  }
+
+  // Not methods: handlers take them out of their context, as `({ step }) => step(...)`.
+  readonly step = <Value>(name: string, work: () => Value | Promise<Value>): Promise<Value> => {
+    this.#steps ??= new Map();
+    const known = this.#steps.get(name);
+    if (known) return known as Promise<Value>;
+    const step = runStep(this.#parts, name, work);
+    this.#steps.set(name, step);
+    // A step that failed may be tried again in the same attempt.
+    step.catch(() => this.#steps?.delete(name));
+    return step;
+  };
+
+  readonly downstreamKey = async (name: string): Promise<string> => {
+    const { around, operation } = this.#parts;
+    return downstreamKey(around.hash, operation.id, operation.fingerprint, name);
   };
 }
 

@@ -165,8 +165,17 @@ export class Engine {
         });
         if (claim.takenOver) this.emit(operation, { type: "abandoned", fence: claim.fence, attempt: claim.attempt });
         return this.#run(caller, flight, { request, sentAt, claim });
-      case "completed":
-        return this.#completed(caller, flight, claim);
+      case "completed": {
+        let outcome: Outcome;
+        try {
+          const unpacked = unpackOutcome(claim.outcome, operation.id, this.options.codec);
+          outcome = unpacked instanceof Promise ? await unpacked : unpacked;
+        } catch (error) {
+          return this.#fail(operation, flight, error as OncewardError);
+        }
+        const { fingerprint, completedAt, expiresAt } = claim;
+        return this.#completed(caller, flight, { fingerprint, outcome, completedAt, expiresAt });
+      }
       case "running":
         if (!this.#fits(caller, claim.fingerprint) || policy.waitMs === 0) {
           this.#land(operation, flight, { kind: "again" });
@@ -285,20 +294,8 @@ export class Engine {
     };
   }
 
-  async #completed(
-    caller: Caller,
-    flight: Flight,
-    claim: Extract<ClaimResult, { state: "completed" }>,
-  ): Promise<Entry> {
+  #completed(caller: Caller, flight: Flight, completion: Completion): Entry {
     const { operation } = caller;
-    let outcome: Outcome;
-    try {
-      outcome = await unpackOutcome(claim.outcome, operation.id, this.options.codec);
-    } catch (error) {
-      return this.#fail(operation, flight, error as OncewardError);
-    }
-    const { fingerprint, completedAt, expiresAt } = claim;
-    const completion = { fingerprint, outcome, completedAt, expiresAt };
     this.#land(operation, flight, { kind: "completed", completion });
     if (caller.waitedFor !== undefined)
       this.emit(operation, { type: "waited", waitedMs: monotonicNow() - caller.startedAt });

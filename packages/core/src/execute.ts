@@ -3,10 +3,8 @@ import { KeyInvalidError, OutcomeNotEncodableError, type RecordedFailure, Record
 import type { Execution, Settlement } from "./execution.ts";
 import type { RunRequest, RunResult } from "./onceward.ts";
 import { markerOutcome, notKeptError, type Outcome } from "./outcome.ts";
+import { decodeText, encodeText } from "./runtime.ts";
 import { deserialize, serialize } from "./value.ts";
-
-const utf8 = new TextEncoder();
-const utf8Decoder = new TextDecoder();
 
 /** The caller is the runner: does the work, and sees to its outcome. */
 export async function execute<Value>(
@@ -51,7 +49,7 @@ export async function execute<Value>(
       throw new OutcomeNotEncodableError(`The work was done, but its value can't be replayed: ${why}`, { cause });
     });
   }
-  const settlement = await execution.complete({ kind: "value", payload: utf8.encode(serialized) });
+  const settlement = await execution.complete({ kind: "value", payload: encodeText(serialized) });
   return answer(settlement, () => deserialize(serialized) as Value);
 }
 
@@ -77,7 +75,7 @@ async function failed<Value>(execution: Execution, error: unknown): Promise<RunR
   const settlement =
     failure === undefined
       ? await execution.release("failed")
-      : await execution.complete({ kind: "error", payload: utf8.encode(failure) });
+      : await execution.complete({ kind: "error", payload: encodeText(failure) });
   return answer(settlement, () => {
     throw error;
   });
@@ -95,7 +93,7 @@ function recordFailure(error: unknown): RecordedFailure {
 
 /** The value of an outcome that was kept; throws what was kept as a failure. */
 export function decode<Value>({ kind, payload }: Outcome): Value {
-  const content = utf8Decoder.decode(payload);
+  const content = decodeText(payload);
   switch (kind) {
     case "value":
       return deserialize(content) as Value;

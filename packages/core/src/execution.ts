@@ -1,10 +1,10 @@
 import type { Codec } from "./codec.ts";
-import { type Context, createContext } from "./context.ts";
-import { isOncewardError, type OncewardError, StoreUnavailableError } from "./errors.ts";
+import { type Context, RunContext } from "./context.ts";
+import { isOncewardError, type LeaseLossReason, type OncewardError, StoreUnavailableError } from "./errors.ts";
 import type { NotKeptReason, ReleaseReason, RunEvent, StoreCall } from "./events.ts";
 import type { Completion } from "./flight.ts";
 import type { Hasher } from "./hash.ts";
-import { Lease } from "./lease.ts";
+import { Lease, type LeaseHolder } from "./lease.ts";
 import type { Policy } from "./options.ts";
 import { markerOutcome, type Outcome, packOutcome, unpackOutcome } from "./outcome.ts";
 import { monotonicNow, sleep, startTimer } from "./runtime.ts";
@@ -57,7 +57,7 @@ export type Settlement =
   | { readonly kind: "abandoned" };
 
 /** A caller's turn to run: it has the context for the work, and ends in `complete`, `release` or `abandon`. */
-export class Execution {
+export class Execution implements LeaseHolder {
   readonly operation: Operation;
   readonly policy: Policy;
   readonly context: Context;
@@ -89,20 +89,8 @@ export class Execution {
     this.takenOver = hold.claim?.takenOver ?? false;
     this.#onSettled = onSettled;
     this.#onFinished = onFinished;
-    this.#lease = new Lease({
-      leaseMs: hold.request.leaseMs,
-      maxRunMs: policy.maxRunMs,
-      claimSentAt: hold.claim && hold.sentAt,
-      renew: () => this.#renew(),
-      onRenewed: (durationMs) => this.#emit({ type: "lease-renewed", fence: this.#fence, durationMs }),
-      onLost: (reason) => {
-        this.#emit({ type: "lease-lost", fence: this.#fence, reason });
-        // Those who joined must not hang on work that may never end, while others may take the record over.
-        onSettled({ kind: "abandoned" });
-      },
-      onError: (error) => this.#storeError("renew", error),
-    });
-    this.context = createContext({
+    this.#lease = new Lease(this, hold.request.leaseMs, policy.maxRunMs, hold.claim && hold.sentAt);
+    this.context = new RunContext({
       around,
       operation,
       lease: this.#lease,
@@ -118,19 +106,15 @@ export class Execution {
    * Keeps the outcome. Resolves when the store has confirmed it, or after `completeWaitMs`; the store is then asked on in
    * the background until it answers, until another runner has the record, or until `retainMs` have passed.
    */
-  async complete(outcome: Outcome): Promise<Settlement> {
+  complete(outcome: Outcome): Promise<Settlement> {
     this.#lease.end();
-    const runMs = monotonicNow() - this.#startedAt;
-    const confirmed = this.#keep(outcome, runMs).finally(this.#onFinished);
-    return this.#answer(confirmed, { kind: "unconfirmed", outcome });
+    return this.#settle(this.#keep(outcome, monotonicNow() - this.#startedAt), { kind: "unconfirmed", outcome });
   }
 
   /** Lets the next attempt run. */
-  async release(reason: ReleaseReason): Promise<Settlement> {
+  release(reason: ReleaseReason): Promise<Settlement> {
     this.#lease.end();
-    const runMs = monotonicNow() - this.#startedAt;
-    const released = this.#giveBack(reason, runMs).finally(this.#onFinished);
-    return this.#answer(released, { kind: "released" });
+    return this.#settle(this.#giveBack(reason, monotonicNow() - this.#startedAt), { kind: "released" });
   }
 
   /** Stops renewing and says nothing: the record becomes claimable as one whose runner died. */
@@ -146,80 +130,82 @@ export class Execution {
     this.#onFinished();
   }
 
-  /** The settlement when it comes in time, else `late`. */
-  async #answer(settled: Promise<Settlement>, late: Settlement): Promise<Settlement> {
-    const settlement = await new Promise<Settlement>((resolve) => {
-      const stopTimer = startTimer(this.policy.completeWaitMs, () => resolve(late));
-      void settled.then((value) => {
+  /** What the store says when that comes in time, else `late`. No async functions in between: each costs 1 µs a request. */
+  #settle(asking: Promise<Settlement>, late: Settlement): Promise<Settlement> {
+    return new Promise((resolve) => {
+      let settled = false;
+      const settle = (settlement: Settlement) => {
+        if (settled) return;
+        settled = true;
+        this.#onSettled(settlement);
+        resolve(settlement);
+      };
+      const stopTimer = startTimer(this.policy.completeWaitMs, () => settle(late));
+      void asking.then((settlement) => {
         stopTimer();
-        resolve(value);
+        this.#onFinished();
+        settle(settlement);
       });
     });
-    this.#onSettled(settlement);
-    return settlement;
   }
 
   async #keep(original: Outcome, runMs: number): Promise<Settlement> {
-    const { store } = this.#around;
+    const { store, codec } = this.#around;
     const { id } = this.operation;
     let outcome = original;
     if (outcome.payload.byteLength > this.policy.maxOutcomeBytes) outcome = this.#marker("too-large", original);
     let bytes: Uint8Array;
     try {
-      bytes = await packOutcome(outcome, id, this.#around.codec);
+      const packed = packOutcome(outcome, id, codec);
+      bytes = packed instanceof Promise ? await packed : packed;
     } catch (error) {
       this.#storeError("complete", error);
       outcome = this.#marker("not-encodable", original);
       bytes = await packOutcome(outcome, id, undefined);
     }
     const sentAt = monotonicNow();
-    return this.#insist("complete", { kind: "unconfirmed", outcome: original }, async (unanswered) => {
-      if (!this.#confirmed && !(await this.#confirm())) return { kind: "unconfirmed", outcome: original };
-      const send = () => store.complete(id, this.#request.token, bytes, this.policy.ttlMs);
-      let kept: boolean;
+    for (let unanswered = 0; ; ) {
       try {
-        kept = await send();
+        if (!this.#confirmed && !(await this.#confirm())) return { kind: "unconfirmed", outcome: original };
+        const kept = await store.complete(id, this.#request.token, bytes, this.policy.ttlMs);
+        if (!kept) return unanswered ? { kind: "unconfirmed", outcome: original } : await this.#superseded();
+        const storeMs = monotonicNow() - sentAt;
+        this.#emit({ type: "completed", fence: this.#fence, runMs, storeMs, bytes: bytes.byteLength });
+        return { kind: "kept", outcome };
       } catch (error) {
-        if (!isOncewardError(error, "ERR_STORE_REJECTED") || outcome.kind === "marker") throw error;
-        this.#storeError("complete", error);
-        outcome = this.#marker("rejected", original);
-        bytes = await packOutcome(outcome, id, undefined);
-        kept = await send();
+        if (isOncewardError(error, "ERR_STORE_REJECTED") && outcome.kind !== "marker") {
+          this.#storeError("complete", error);
+          outcome = this.#marker("rejected", original);
+          bytes = await packOutcome(outcome, id, undefined);
+        } else if (!(await this.#mayRepeat("complete", error, ++unanswered, sentAt))) {
+          return { kind: "unconfirmed", outcome: original };
+        }
       }
-      if (!kept) return unanswered ? { kind: "unconfirmed", outcome: original } : await this.#superseded();
-      const storeMs = monotonicNow() - sentAt;
-      this.#emit({ type: "completed", fence: this.#fence, runMs, storeMs, bytes: bytes.byteLength });
-      return { kind: "kept", outcome };
-    });
+    }
   }
 
   async #giveBack(reason: ReleaseReason, runMs: number): Promise<Settlement> {
-    return this.#insist("release", { kind: "released" }, async (unanswered) => {
-      const released = await this.#around.store.release(this.operation.id, this.#request.token);
-      if (!released && this.#confirmed && !unanswered) return this.#superseded();
-      this.#emit({ type: "released", fence: this.#fence, runMs, reason });
-      return { kind: "released" };
-    });
-  }
-
-  /** Repeats a call that is safe to repeat until the store answers; `fallback` when it never does. */
-  async #insist(
-    call: StoreCall,
-    fallback: Settlement,
-    attempt: (unanswered: boolean) => Promise<Settlement>,
-  ): Promise<Settlement> {
-    const giveUpAt = monotonicNow() + this.#request.retainMs;
-    let delayMs = 25;
-    for (let unanswered = false; ; unanswered = true) {
+    const sentAt = monotonicNow();
+    for (let unanswered = 0; ; ) {
       try {
-        return await attempt(unanswered);
+        const released = await this.#around.store.release(this.operation.id, this.#request.token);
+        if (!released && this.#confirmed && !unanswered) return await this.#superseded();
+        this.#emit({ type: "released", fence: this.#fence, runMs, reason });
+        return { kind: "released" };
       } catch (error) {
-        const again = isOncewardError(this.#storeError(call, error), "ERR_STORE_UNAVAILABLE");
-        if (!again || monotonicNow() + delayMs >= giveUpAt || this.#around.stopped()) return fallback;
-        await sleep(delayMs);
-        delayMs = Math.min(delayMs * 2, Math.max(this.#request.leaseMs / 3, 25));
+        if (!(await this.#mayRepeat("release", error, ++unanswered, sentAt))) return { kind: "released" };
       }
     }
+  }
+
+  /** After a call that is safe to repeat: waits for its turn, longer each time; false when it is to be given up. */
+  async #mayRepeat(call: StoreCall, error: unknown, unanswered: number, sentAt: number): Promise<boolean> {
+    const { retainMs, leaseMs } = this.#request;
+    const delayMs = Math.min(25 * 2 ** (unanswered - 1), Math.max(leaseMs / 3, 25));
+    const again = isOncewardError(this.#storeError(call, error), "ERR_STORE_UNAVAILABLE");
+    if (!again || monotonicNow() + delayMs >= sentAt + retainMs || this.#around.stopped()) return false;
+    await sleep(delayMs);
+    return true;
   }
 
   /** Another runner has the record. Its outcome answers our caller too, when it is there. */
@@ -239,9 +225,27 @@ export class Execution {
     return { kind: "superseded", winner: undefined };
   }
 
-  async #renew(): Promise<boolean> {
+  /** @internal */
+  async renewLease(): Promise<boolean> {
     if (!this.#confirmed) return this.#confirm();
     return this.#around.store.renew(this.operation.id, this.#request.token, this.#request.leaseMs);
+  }
+
+  /** @internal */
+  leaseRenewed(durationMs: number): void {
+    this.#emit({ type: "lease-renewed", fence: this.#fence, durationMs });
+  }
+
+  /** @internal */
+  leaseLost(reason: LeaseLossReason): void {
+    this.#emit({ type: "lease-lost", fence: this.#fence, reason });
+    // Those who joined must not hang on work that may never end, while others may take the record over.
+    this.#onSettled({ kind: "abandoned" });
+  }
+
+  /** @internal */
+  leaseNotRenewed(error: unknown): void {
+    this.#storeError("renew", error);
   }
 
   /** Makes up for the claim that found no store. The token is the same, so a claim that did arrive is found. */

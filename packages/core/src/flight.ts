@@ -41,7 +41,8 @@ export class Flight {
   waitingFor: number | undefined;
   /** Called when the last joiner has left. */
   onEmpty: (() => void) | undefined;
-  readonly #joiners = new Set<Joiner>();
+  /** Made for the first: most flights have none. */
+  #joiners: Set<Joiner> | undefined;
 
   constructor(fingerprint: string) {
     this.fingerprint = fingerprint;
@@ -51,33 +52,35 @@ export class Flight {
   identify(fingerprint: string): void {
     this.fingerprint = fingerprint;
     this.claiming = false;
-    for (const joiner of this.#joiners) if (joiner.undecided) joiner.tell({ kind: "again" });
+    for (const joiner of this.#joiners ?? []) if (joiner.undecided) joiner.tell({ kind: "again" });
   }
 
   /** Tells everybody. */
   land(news: News): void {
     this.claiming = false;
     this.landed = news;
-    for (const joiner of this.#joiners) joiner.tell(news);
+    for (const joiner of this.#joiners ?? []) joiner.tell(news);
   }
 
   /** Waits for the news, at most so long. */
   join(options: { waitMs: number; undecided: boolean; signal: AbortSignal | undefined }): Promise<News> {
     if (this.landed) return Promise.resolve(this.landed);
     const { waitMs, undecided, signal } = options;
+    this.#joiners ??= new Set();
+    const joiners = this.#joiners;
     return new Promise((resolve) => {
       const tell = (news: News) => {
-        this.#joiners.delete(joiner);
+        joiners.delete(joiner);
         stopTimer();
         signal?.removeEventListener("abort", onAbort);
         resolve(news);
-        if (this.#joiners.size === 0) this.onEmpty?.();
+        if (joiners.size === 0) this.onEmpty?.();
       };
       const joiner: Joiner = { tell, undecided };
       const onAbort = () => tell({ kind: "aborted" });
       const stopTimer = startTimer(waitMs, () => tell({ kind: "timeout" }));
       signal?.addEventListener("abort", onAbort, { once: true });
-      this.#joiners.add(joiner);
+      joiners.add(joiner);
     });
   }
 }

@@ -11,22 +11,28 @@ const utf8 = new TextEncoder();
 /** Makes the {@link Hasher} for a secret, or the plain one. */
 export function createHasher(secret?: Uint8Array | undefined): Hasher {
   if (!nodeCrypto) return (parts) => webHash(parts, secret);
-  const { createHash, createHmac, hash: hashText } = nodeCrypto;
+  const { createHash, createHmac } = nodeCrypto;
+  // Since Node 20.12.
+  const hashText: typeof nodeCrypto.hash | undefined = nodeCrypto.hash;
   return (parts) => {
-    // Text in one call instead of two for each part: 0.6 µs instead of 1.3 for a record id, and no object for the collector.
-    if (hashText && !secret && parts.every(isText))
-      return hashText("sha256", parts.map(prefixed).join(""), "base64url");
+    // Text in one call instead of two for each part: 0.5 µs instead of 1.3 for a record id, and no object to collect.
+    const text = secret ? undefined : joined(parts);
+    if (hashText && text !== undefined) return hashText("sha256", text, "base64url");
     const hash = secret ? createHmac("sha256", secret) : createHash("sha256");
-    for (const part of parts) {
-      if (isText(part)) hash.update(prefixed(part));
-      else hash.update(lengthPrefix(part)).update(part);
-    }
+    for (const part of parts) hash.update(lengthPrefix(part)).update(part);
     return hash.digest("base64url");
   };
 }
 
-const isText = (part: HashPart): part is string => typeof part === "string";
-const prefixed = (part: string): string => lengthPrefix(part) + part;
+/** All parts as one text, unless there are bytes among them. */
+function joined(parts: readonly HashPart[]): string | undefined {
+  let text = "";
+  for (const part of parts) {
+    if (typeof part !== "string") return undefined;
+    text += lengthPrefix(part) + part;
+  }
+  return text;
+}
 
 /** The length counts UTF-8 bytes, and so does not depend on the runtime. */
 function lengthPrefix(part: HashPart): string {

@@ -1,17 +1,13 @@
 import { type LeaseLossReason, LeaseLostError } from "./errors.ts";
 import { monotonicNow, startTimer } from "./runtime.ts";
 
-/** What a {@link Lease} needs of its surroundings. */
-export interface LeaseOptions {
-  readonly leaseMs: number;
-  readonly maxRunMs: number;
-  /** When the claim was sent, on the local monotonic clock; undefined when no claim was confirmed yet. */
-  readonly claimSentAt: number | undefined;
+/** Whom a {@link Lease} asks and tells. */
+export interface LeaseHolder {
   /** Asks the store; false when another holds the record. */
-  readonly renew: () => Promise<boolean>;
-  readonly onRenewed: (durationMs: number) => void;
-  readonly onLost: (reason: LeaseLossReason) => void;
-  readonly onError: (error: unknown) => void;
+  renewLease(): Promise<boolean>;
+  leaseRenewed(durationMs: number): void;
+  leaseLost(reason: LeaseLossReason): void;
+  leaseNotRenewed(error: unknown): void;
 }
 
 const explanations: Record<LeaseLossReason, string> = {
@@ -25,7 +21,9 @@ const explanations: Record<LeaseLossReason, string> = {
  * can't have started the lease earlier than that.
  */
 export class Lease {
-  readonly #options: LeaseOptions;
+  readonly #holder: LeaseHolder;
+  readonly #leaseMs: number;
+  readonly #maxRunMs: number;
   readonly #startedAt = monotonicNow();
   #endsAt: number;
   #renewing = false;
@@ -34,10 +32,13 @@ export class Lease {
   #lost: LeaseLostError | undefined;
   #controller: AbortController | undefined;
 
-  constructor(options: LeaseOptions) {
-    this.#options = options;
+  /** @param claimSentAt - when the claim was sent, on the local monotonic clock; undefined when none was confirmed yet. */
+  constructor(holder: LeaseHolder, leaseMs: number, maxRunMs: number, claimSentAt: number | undefined) {
+    this.#holder = holder;
+    this.#leaseMs = leaseMs;
+    this.#maxRunMs = maxRunMs;
     // A claim that nobody confirmed can't run out.
-    this.#endsAt = options.claimSentAt === undefined ? Number.POSITIVE_INFINITY : options.claimSentAt + options.leaseMs;
+    this.#endsAt = claimSentAt === undefined ? Number.POSITIVE_INFINITY : claimSentAt + leaseMs;
     if (this.#startedAt >= this.#endsAt) this.#lose("expired");
     this.#schedule();
   }
@@ -64,15 +65,15 @@ export class Lease {
 
   #schedule(): void {
     const now = monotonicNow();
-    const next = [now + this.#options.leaseMs / 3, this.#startedAt + this.#options.maxRunMs];
-    if (!this.#lost) next.push(this.#endsAt);
+    const endsAt = this.#lost ? Number.POSITIVE_INFINITY : this.#endsAt;
+    const next = Math.min(now + this.#leaseMs / 3, this.#startedAt + this.#maxRunMs, endsAt);
     // Timers count whole milliseconds: without rounding up, one would fire just before the time it is for.
-    this.#stopTimer = startTimer(Math.ceil(Math.min(...next) - now), () => this.#tick());
+    this.#stopTimer = startTimer(Math.ceil(next - now), () => this.#tick());
   }
 
   #tick(): void {
     const now = monotonicNow();
-    if (now >= this.#startedAt + this.#options.maxRunMs) {
+    if (now >= this.#startedAt + this.#maxRunMs) {
       this.end();
       this.#lose("max-run");
       return;
@@ -86,17 +87,17 @@ export class Lease {
   async #renew(sentAt: number): Promise<void> {
     this.#renewing = true;
     try {
-      const held = await this.#options.renew();
+      const held = await this.#holder.renewLease();
       if (this.#ended) return;
       if (held) {
-        this.#endsAt = sentAt + this.#options.leaseMs;
-        this.#options.onRenewed(monotonicNow() - sentAt);
+        this.#endsAt = sentAt + this.#leaseMs;
+        this.#holder.leaseRenewed(monotonicNow() - sentAt);
       } else {
         this.end();
         this.#lose("superseded");
       }
     } catch (error) {
-      if (!this.#ended) this.#options.onError(error);
+      if (!this.#ended) this.#holder.leaseNotRenewed(error);
     } finally {
       this.#renewing = false;
     }
@@ -105,7 +106,7 @@ export class Lease {
   #lose(reason: LeaseLossReason): void {
     if (this.#lost) return;
     this.#lost = new LeaseLostError(explanations[reason], reason);
-    this.#options.onLost(reason);
+    this.#holder.leaseLost(reason);
     this.#controller?.abort(this.#lost);
   }
 }

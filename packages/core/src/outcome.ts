@@ -1,7 +1,7 @@
 import type { Codec } from "./codec.ts";
 import { CodecError, OutcomeNotKeptError, StoreRejectedError } from "./errors.ts";
 import type { NotKeptReason } from "./events.ts";
-import { concatBytes } from "./hash.ts";
+import { andThen, type MaybePromise, shortLivedBytes } from "./runtime.ts";
 
 /**
  * What kind of bytes an outcome is; its first byte in the store. `marker` stands for an outcome that could not be kept.
@@ -10,6 +10,7 @@ import { concatBytes } from "./hash.ts";
 export const outcomeKinds = { marker: 0, value: 1, error: 2, http: 3 } as const;
 /** See {@link outcomeKinds}. */
 export type OutcomeKind = keyof typeof outcomeKinds;
+const kindOf: readonly (OutcomeKind | undefined)[] = ["marker", "value", "error", "http"];
 /** Set on the first byte when the rest went through a codec. */
 const codedFlag = 0x80;
 
@@ -23,19 +24,17 @@ const utf8 = new TextEncoder();
 const utf8Decoder = new TextDecoder();
 
 /** As the store gets it: a byte that names kind and codec, then the payload. */
-export async function packOutcome(outcome: Outcome, id: string, codec: Codec | undefined): Promise<Uint8Array> {
+export function packOutcome(outcome: Outcome, id: string, codec: Codec | undefined): MaybePromise<Uint8Array> {
   // A marker says nothing secret, and must be possible when the codec is what failed.
   if (!codec || outcome.kind === "marker") return withHeader(outcomeKinds[outcome.kind], outcome.payload);
-  const coded = await codec.encode(outcome.payload, { id, part: outcome.kind });
-  return withHeader(outcomeKinds[outcome.kind] | codedFlag, coded);
+  const coded = codec.encode(outcome.payload, { id, part: outcome.kind });
+  return andThen(coded, (bytes) => withHeader(outcomeKinds[outcome.kind] | codedFlag, bytes));
 }
 
 /** What {@link packOutcome} made. Throws when the bytes are not ours or don't fit the codec. */
-export async function unpackOutcome(stored: Uint8Array, id: string, codec: Codec | undefined): Promise<Outcome> {
+export function unpackOutcome(stored: Uint8Array, id: string, codec: Codec | undefined): MaybePromise<Outcome> {
   const header = stored[0] ?? 0xff;
-  const kind = (Object.keys(outcomeKinds) as OutcomeKind[]).find(
-    (name) => outcomeKinds[name] === (header & ~codedFlag),
-  );
+  const kind = kindOf[header & ~codedFlag];
   if (!kind) {
     throw new StoreRejectedError(
       `The record holds an outcome of an unknown kind (${header}): it was not written by Onceward, or by a newer version; remove it or upgrade`,
@@ -49,7 +48,8 @@ export async function unpackOutcome(stored: Uint8Array, id: string, codec: Codec
       coded ? "The record was written with a codec; configure it" : "The record was written without a codec",
     );
   }
-  return { kind, payload: codec ? await codec.decode(payload, { id, part: kind }) : payload };
+  if (!codec) return { kind, payload };
+  return andThen(codec.decode(payload, { id, part: kind }), (plain) => ({ kind, payload: plain }));
 }
 
 /** The outcome that says: done, but there is nothing to replay. */
@@ -70,5 +70,8 @@ export function notKeptError(marker: Outcome): OutcomeNotKeptError {
 }
 
 function withHeader(header: number, payload: Uint8Array): Uint8Array {
-  return concatBytes([Uint8Array.of(header), payload]);
+  const packed = shortLivedBytes(payload.byteLength + 1);
+  packed[0] = header;
+  packed.set(payload, 1);
+  return packed;
 }

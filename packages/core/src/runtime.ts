@@ -48,3 +48,20 @@ export function startTimer(milliseconds: number, fire: () => void): () => void {
 /** Resolves after a while; the wait does not keep the process alive. */
 export const sleep = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => void startTimer(milliseconds, resolve));
+
+const utf8 = new TextEncoder();
+const utf8Decoder = new TextDecoder();
+
+/**
+ * Bytes for what lives no longer than a request. On Node out of a shared pool: an ArrayBuffer of its own for each outcome
+ * cost a new request 2 µs of 18, in the garbage collector.
+ */
+export const shortLivedBytes = (length: number): Uint8Array =>
+  nodeBuffer ? nodeBuffer.allocUnsafe(length) : new Uint8Array(length);
+
+/** The text's bytes, for no longer than a request. */
+export const encodeText = (text: string): Uint8Array => (nodeBuffer ? nodeBuffer.from(text) : utf8.encode(text));
+
+/** The text of UTF-8 bytes. */
+export const decodeText = (bytes: Uint8Array): string =>
+  nodeBuffer ? nodeBuffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString() : utf8Decoder.decode(bytes);

@@ -34,12 +34,21 @@ export type KeyOrder = "own" | "sorted";
 
 /** The value as text. Throws {@link UnsupportedValueError}. */
 export function serialize(value: unknown, order: KeyOrder = "own"): string {
-  // Where the walk is: the objects on the way down, and the property names between them.
-  const parents: object[] = [];
-  const names: (string | number)[] = [];
-  const refuse = (what: string) => new UnsupportedValueError(what, names.join("."));
+  return JSON.stringify(new Walk(order).toWire(value));
+}
 
-  function toWire(value: unknown): unknown {
+/** A class and not six closures: those were made anew for every payload and value. */
+class Walk {
+  readonly #order: KeyOrder;
+  // Where the walk is: the objects on the way down, and the property names between them.
+  readonly #parents: object[] = [];
+  readonly #names: (string | number)[] = [];
+
+  constructor(order: KeyOrder) {
+    this.#order = order;
+  }
+
+  toWire(value: unknown): unknown {
     switch (typeof value) {
       case "string":
       case "boolean":
@@ -53,68 +62,78 @@ export function serialize(value: unknown, order: KeyOrder = "own"): string {
         return tag("bigint", String(value));
       case "object": {
         if (value === null) return null;
-        if (parents.includes(value)) throw refuse("A cycle");
-        if (parents.length >= maxDepth) throw refuse(`A nesting of more than ${maxDepth} levels`);
-        parents.push(value);
-        const wire = objectToWire(value);
-        parents.pop();
+        if (this.#parents.includes(value)) throw this.#refuse("A cycle");
+        if (this.#parents.length >= maxDepth) throw this.#refuse(`A nesting of more than ${maxDepth} levels`);
+        this.#parents.push(value);
+        const wire = this.#object(value);
+        this.#parents.pop();
         return wire;
       }
       default:
-        throw refuse(`A ${typeof value}`);
+        throw this.#refuse(`A ${typeof value}`);
     }
   }
 
-  function memberToWire(member: unknown, name: string | number): unknown {
-    names.push(name);
-    const wire = toWire(member);
-    names.pop();
+  #member(member: unknown, name: string | number): unknown {
+    this.#names.push(name);
+    const wire = this.toWire(member);
+    this.#names.pop();
     return wire;
   }
 
-  function objectToWire(value: object): unknown {
+  #members(members: readonly unknown[]): unknown[] {
+    return members.map((member, index) => this.#member(member, index));
+  }
+
+  #object(value: object): unknown {
     const prototype = Object.getPrototypeOf(value) as unknown;
     if (Array.isArray(value) && prototype === Array.prototype) {
       // Holes and named properties of an array would be lost.
-      if (Object.keys(value).length !== value.length) throw refuse("An array with holes or properties");
-      const members = value.map(memberToWire);
-      return members.every((member, index) => member === value[index]) ? value : members;
+      if (Object.keys(value).length !== value.length) throw this.#refuse("An array with holes or properties");
+      return this.#members(value);
     }
     if (prototype === Object.prototype || prototype === null) {
-      const object = plainToWire(value as Record<string, unknown>);
+      const object = this.#plain(value as Record<string, unknown>);
       if (prototype === null) return tag("null-prototype", object);
       return Object.hasOwn(object, "$") ? tag("object", object) : object;
     }
-    if (prototype === Date.prototype) return bare(value, "Date", String((value as Date).getTime()));
-    if (prototype === Map.prototype) return bare(value, "Map", [...(value as Map<unknown, unknown>)].map(memberToWire));
-    if (prototype === Set.prototype) return bare(value, "Set", [...(value as Set<unknown>)].map(memberToWire));
+    if (prototype === Date.prototype) return this.#bare(value, "Date", String((value as Date).getTime()));
+    if (prototype === Map.prototype)
+      return this.#bare(value, "Map", this.#members([...(value as Map<unknown, unknown>)]));
+    if (prototype === Set.prototype) return this.#bare(value, "Set", this.#members([...(value as Set<unknown>)]));
     if (prototype === ArrayBuffer.prototype)
-      return bare(value, "ArrayBuffer", toBase64(new Uint8Array(value as ArrayBuffer)));
+      return this.#bare(value, "ArrayBuffer", toBase64(new Uint8Array(value as ArrayBuffer)));
     const name = (prototype as { constructor?: { name?: string } }).constructor?.name || "an unnamed class";
     if (ArrayBuffer.isView(value) && (name === "Buffer" || Object.hasOwn(typedArrays, name))) {
       return tag(name, toBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)));
     }
-    throw refuse(`An instance of ${name}`);
+    throw this.#refuse(`An instance of ${name}`);
   }
 
-  /** The object itself where it can be written as it is, which saves most payloads and values a copy. */
-  function plainToWire(value: Record<string, unknown>): Record<string, unknown> {
+  #plain(value: Record<string, unknown>): Record<string, unknown> {
     const keys = Object.keys(value);
-    if (Reflect.ownKeys(value).length !== keys.length) throw refuse("A hidden property, or a symbol as its name,");
-    const sorted = order === "sorted" ? [...keys].sort() : keys;
-    const members = sorted.map((key) => memberToWire(value[key], key));
-    if (sorted.every((key, index) => key === keys[index] && members[index] === value[key])) return value;
-    // Not by assignment, which would swallow `__proto__`.
-    return Object.fromEntries(sorted.map((key, index) => [key, members[index]]));
+    if (Reflect.ownKeys(value).length !== keys.length)
+      throw this.#refuse("A hidden property, or a symbol as its name,");
+    if (this.#order === "sorted") keys.sort();
+    const object: Record<string, unknown> = {};
+    for (const key of keys) {
+      const wire = this.#member(value[key], key);
+      // An assignment would swallow it.
+      if (key === "__proto__") Object.defineProperty(object, key, { value: wire, enumerable: true });
+      else object[key] = wire;
+    }
+    return object;
   }
 
   /** Properties that somebody put on a built-in would be lost. */
-  function bare(value: object, name: string, content: unknown): unknown {
-    if (Reflect.ownKeys(value).length > 0) throw refuse(`A ${name} with properties of its own`);
+  #bare(value: object, name: string, content: unknown): unknown {
+    if (Reflect.ownKeys(value).length > 0) throw this.#refuse(`A ${name} with properties of its own`);
     return tag(name, content);
   }
 
-  return JSON.stringify(toWire(value));
+  #refuse(what: string): UnsupportedValueError {
+    return new UnsupportedValueError(what, this.#names.join("."));
+  }
 }
 
 /** The value that {@link serialize} wrote. */

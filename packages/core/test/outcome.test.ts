@@ -10,6 +10,9 @@ const codec: Codec = {
 };
 const payload = Uint8Array.of(1, 2, 3);
 
+/** Whatever kind of array holds the bytes. */
+const plain = ({ kind, payload }: Outcome) => ({ kind, payload: [...payload] });
+
 describe("outcomes in the store", () => {
   it("begin with numbers that are for ever", () => {
     expect(outcomeKinds).toEqual({ marker: 0, value: 1, error: 2, http: 3 });
@@ -19,15 +22,17 @@ describe("outcomes in the store", () => {
     const outcome: Outcome = { kind, payload };
     const bare = await packOutcome(outcome, "id", undefined);
     expect([...bare]).toEqual([outcomeKinds[kind], 1, 2, 3]);
-    expect(await unpackOutcome(bare, "id", undefined)).toEqual(outcome);
+    expect(plain(await unpackOutcome(bare, "id", undefined))).toEqual(plain(outcome));
     const coded = await packOutcome(outcome, "id", codec);
     expect([...coded]).toEqual([outcomeKinds[kind] | 0x80, 3, 2, 1]);
-    expect(await unpackOutcome(coded, "id", codec)).toEqual(outcome);
+    expect(plain(await unpackOutcome(coded, "id", codec))).toEqual(plain(outcome));
   });
 
   it("may be empty", async () => {
     const empty: Outcome = { kind: "http", payload: new Uint8Array(0) };
-    expect(await unpackOutcome(await packOutcome(empty, "id", undefined), "id", undefined)).toEqual(empty);
+    expect(plain(await unpackOutcome(await packOutcome(empty, "id", undefined), "id", undefined))).toEqual(
+      plain(empty),
+    );
   });
 
   it.each([
@@ -38,7 +43,7 @@ describe("outcomes in the store", () => {
     const stored = await packOutcome(markerOutcome(reason), "id", codec);
     for (const reader of [undefined, codec]) {
       const marker = await unpackOutcome(stored, "id", reader);
-      expect(marker).toEqual(markerOutcome(reason));
+      expect(plain(marker)).toEqual(plain(markerOutcome(reason)));
       expect(notKeptError(marker).message).toMatch(why);
     }
   });
@@ -46,12 +51,12 @@ describe("outcomes in the store", () => {
   it("written with a codec are not read without it, nor the other way round", async () => {
     const coded = await packOutcome({ kind: "value", payload }, "id", codec);
     const bare = await packOutcome({ kind: "value", payload }, "id", undefined);
-    await expect(unpackOutcome(coded, "id", undefined)).rejects.toMatchObject({ code: "ERR_CODEC" });
-    await expect(unpackOutcome(bare, "id", codec)).rejects.toMatchObject({ code: "ERR_CODEC" });
+    expect(() => unpackOutcome(coded, "id", undefined)).toThrow(expect.objectContaining({ code: "ERR_CODEC" }));
+    expect(() => unpackOutcome(bare, "id", codec)).toThrow(expect.objectContaining({ code: "ERR_CODEC" }));
   });
 
-  it.each([[[]], [[4]], [[0x7f, 1]], [[0x84]]])("of bytes that are not ours (%j) are refused", async (bytes) => {
-    const read = unpackOutcome(Uint8Array.from(bytes), "id", undefined);
-    await expect(read).rejects.toMatchObject({ code: "ERR_STORE_REJECTED" });
+  it.each([[[]], [[4]], [[0x7f, 1]], [[0x84]]])("of bytes that are not ours (%j) are refused", (bytes) => {
+    const read = () => unpackOutcome(Uint8Array.from(bytes), "id", undefined);
+    expect(read).toThrow(expect.objectContaining({ code: "ERR_STORE_REJECTED" }));
   });
 });
