@@ -27,7 +27,11 @@ function middleware(once: Onceward, layers: readonly IdempotencyOptions[]): Midd
 
   return (c, next) => {
     const deciding = guard.enter(new RequestView(c));
-    if (deciding) return deciding.then((decision) => act(c, next, decision));
+    if (deciding)
+      return waitUntil(
+        c,
+        deciding.then((decision) => act(c, next, decision)),
+      );
     // An outer `idempotency` that protects the request must not be hidden by an inner one that doesn't.
     if (!c.get("idempotency")) c.set("idempotency", unprotectedContext());
     return next() as Promise<undefined>;
@@ -45,7 +49,7 @@ async function act(c: Context, next: Next, decision: HttpDecision): Promise<Resp
     await recording.fail();
     throw error;
   }
-  const response = await recorded(c.res, recording, c.req.raw.signal, (promise) => waitUntil(c, promise));
+  const response = await recorded(c.res, recording, c.req.raw.signal, (promise) => void waitUntil(c, promise));
   // Hono merges the headers of a response that is there already.
   if (response !== c.res) {
     c.res = undefined;
@@ -69,11 +73,14 @@ export const idempotency = Object.assign(
   },
 );
 
-/** Edge runtimes stop a request's work with its response, unless told of it. */
-function waitUntil(c: Context, promise: Promise<unknown>): void {
+/** Edge runtimes stop a request's work with its client or its response, unless told of it. */
+function waitUntil<Value>(c: Context, promise: Promise<Value>): Promise<Value> {
+  // Node stops nothing, and the exception below costs more than the rest of this package.
+  if ((c.env as { incoming?: unknown } | undefined)?.incoming) return promise;
   try {
-    c.executionCtx.waitUntil(promise);
+    c.executionCtx.waitUntil(promise.catch(() => {}));
   } catch {
     // There is no execution context here, so nothing stops the work either.
   }
+  return promise;
 }
