@@ -19,5 +19,17 @@ export function fingerprint(hash: Hasher, payload: unknown): MaybePromise<string
   }
 }
 
+/** What every store can hold: a word that is safe in URLs. */
+const storable = /^[\w.~-]{1,128}$/;
+
+/**
+ * A fingerprint of the caller's own making. Stores compare it as it is where they can hold it; what they can't (spaces,
+ * any length) they would refuse, or take for something else.
+ */
+export function givenFingerprint(hash: Hasher, given: string): MaybePromise<string> {
+  // As JSON, because half a surrogate pair has no UTF-8.
+  return storable.test(given) ? given : hash(["onceward:given", JSON.stringify(given)]);
+}
+
 /** Stands for every payload where payloads don't matter. */
 export const anyFingerprint = "any";

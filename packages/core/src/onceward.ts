@@ -4,7 +4,7 @@ import { InvalidOptionError, KeyInvalidError, KeyMissingError, NestedRunError } 
 import type { EventName, EventOf } from "./events.ts";
 import { decode, execute } from "./execute.ts";
 import type { Operation } from "./execution.ts";
-import { anyFingerprint, fingerprint } from "./fingerprint.ts";
+import { anyFingerprint, fingerprint, givenFingerprint } from "./fingerprint.ts";
 import { maskKey, recordId } from "./keys.ts";
 import {
   type Check,
@@ -133,7 +133,14 @@ const wrapChecks = {
 } satisfies Record<keyof WrapOptions<[], unknown>, Check>;
 
 /** The runs that this code is inside of. One for all instances: each such storage slows down every promise of the process. */
-const running = asyncHooks && new asyncHooks.AsyncLocalStorage<readonly { id: string; owner: Engine }[]>();
+const running = asyncHooks && new asyncHooks.AsyncLocalStorage<readonly Frame[]>();
+
+interface Frame {
+  readonly id: string;
+  readonly owner: Engine;
+  /** What the work leaves behind (a timer, a connection) is inside of it for ever, but has nothing to wait for any more. */
+  over: boolean;
+}
 
 /** Makes an Onceward on a store. Options are checked here: a wrong one throws `InvalidOptionError`. */
 export function onceward(options: OncewardOptions): Onceward {
@@ -150,17 +157,21 @@ export function onceward(options: OncewardOptions): Onceward {
     const operation = identified instanceof Promise ? await identified : identified;
     if (!operation) return { value: await work(unprotectedContext()), replayed: false };
     const outer = running?.getStore() ?? [];
-    if (outer.some(({ id, owner }) => id === operation.id && owner === engine)) {
+    if (outer.some(({ id, owner, over }) => !over && id === operation.id && owner === engine)) {
       throw new NestedRunError(
         "run was called inside the work of the very same operation and key, and would wait for itself. Use another key for the inner part",
       );
     }
-    const inside = <Result>(part: () => Result): Result =>
-      running ? running.run([...outer, { id: operation.id, owner: engine }], part) : part();
-
     const entry = await engine.enter(operation, policy, request.signal);
     if (entry.kind === "replay") return { value: decode<Value>(entry.outcome), replayed: true };
-    return inside(() => execute(entry.execution, request, work));
+    if (!running) return await execute(entry.execution, request, work);
+    const frame = { id: operation.id, owner: engine, over: false };
+    const inner = outer.length > 0 ? [...outer.filter(({ over }) => !over), frame] : [frame];
+    try {
+      return await running.run(inner, execute<Value>, entry.execution, request, work);
+    } finally {
+      frame.over = true;
+    }
   }
 
   /** At once where hashes come at once: waiting for nothing costs every request. */
@@ -173,7 +184,10 @@ export function onceward(options: OncewardOptions): Onceward {
     }
     // Nothing is hashed for a call that nothing protects.
     if ((request.key ?? undefined) === undefined && policy.missingKey === "run") return undefined;
-    const asked = request.fingerprint ?? fingerprint(engine.hash, request.payload);
+    const asked =
+      request.fingerprint === undefined
+        ? fingerprint(engine.hash, request.payload)
+        : givenFingerprint(engine.hash, request.fingerprint);
     return andThen(asked, (print) => nameOf(request, print, policy));
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InvalidOptionError } from "../src/errors.ts";
-import { fingerprint } from "../src/fingerprint.ts";
+import { fingerprint, givenFingerprint } from "../src/fingerprint.ts";
 import { createHasher } from "../src/hash.ts";
 
 const of = (payload: unknown) => fingerprint(createHasher(), payload);
@@ -37,4 +37,21 @@ it("a payload that can't be compared is refused, with the path and both remedies
   expect(() => of({ user: new URL("http://localhost") })).toThrow(
     /An instance of URL at user .*plain data as payload, or your own `fingerprint`/,
   );
+});
+
+describe("a fingerprint of the caller's own", () => {
+  const given = (text: string) => givenFingerprint(createHasher(), text);
+
+  it.each(["+ 49 1 t", "two words", "line\n", "\0", "\ud800", "ü", "x".repeat(129)])(
+    "that a store can't hold is hashed: %j",
+    (text) => {
+      expect(given(text)).toMatch(/^[\w-]{43}$/);
+      expect(given(text)).toBe(given(text));
+      expect(given(text)).not.toBe(given(`${text}\udfff`));
+    },
+  );
+
+  it.each(["a1B_2.c~3-d", "x".repeat(128)])("that a store can hold stays as it is: %j", (text) => {
+    expect(given(text)).toBe(text);
+  });
 });

@@ -10,6 +10,14 @@ afterEach(() => once.close());
 
 const isRunning = async (key: string) => (await once.find({ operation: "o", key }))?.state === "running";
 
+it("a fingerprint of the caller's own may be any text: stores get a word that they can hold", async () => {
+  const name = { operation: "o", key: "own-fingerprint" };
+  await once.run({ ...name, fingerprint: "+ 49 1 t" }, () => 1);
+  expect((await once.find(name))?.fingerprint).toMatch(/^[\w-]{43}$/);
+  expect(await once.run({ ...name, fingerprint: "+ 49 1 t" }, () => 2)).toEqual({ value: 1, replayed: true });
+  await expect(once.run({ ...name, fingerprint: "+ 49 1 u" }, () => 2)).rejects.toThrow("another payload");
+});
+
 describe("a call without key", () => {
   it("runs unprotected, and its payload is not even looked at", async () => {
     const payload = { socket: new URL("http://localhost") };

@@ -209,4 +209,19 @@ describe("a run inside itself", () => {
     expect(outer.value).toEqual({ value: "inner", replayed: false });
     expect((await once.run(name, () => outer.value)).replayed).toBe(true);
   });
+
+  it("is none when the outer work has ended and only left something behind, such as a timer", async () => {
+    const { once } = world.process();
+    let ended = () => {};
+    const leftBehind = new Promise<void>((resolve) => {
+      ended = resolve;
+    });
+    let later: Promise<unknown> | undefined;
+    await once.run(name, () => {
+      later = leftBehind.then(() => once.run(name, () => "again"));
+      return "first";
+    });
+    ended();
+    await expect(later).resolves.toEqual({ value: "first", replayed: true });
+  });
 });
