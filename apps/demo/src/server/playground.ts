@@ -1,14 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { scenes } from "../scenes/index.ts";
 import { serveStore } from "../service/store-link.ts";
-import {
-  type FeedEvent,
-  type Framework,
-  frameworks,
-  type Side,
-  type Status,
-  type StoreKind,
-} from "../shared/messages.ts";
+import { type FeedEvent, type Framework, frameworks, type Side, type Status } from "../shared/messages.ts";
 import { createApi } from "./api.ts";
 import { type Balancer, createBalancer } from "./balancer.ts";
 import { createFeed } from "./feed.ts";
@@ -16,7 +9,8 @@ import { createLedger } from "./ledger.ts";
 import { listenNear } from "./listen.ts";
 import { storeStats } from "./operator.ts";
 import { buildPage } from "./page.ts";
-import { type HostedStore, openHostedStore, storeChoices } from "./stores.ts";
+import { createStoreSwitch } from "./store-switch.ts";
+import { storeChoices } from "./stores.ts";
 import { createTheatre, type Theatre } from "./theatre.ts";
 import { startWorkers, type Workers } from "./workers.ts";
 
@@ -35,11 +29,10 @@ const STATS_INTERVAL_MS = 1_000;
 export async function startPlayground(port: number): Promise<Playground> {
   const pageReady = buildPage();
   const choices = await storeChoices();
-  const stores = new Map<StoreKind, HostedStore>();
-  let current = await openHostedStore("memory");
-  stores.set("memory", current);
-  let storeNote: string | undefined;
-  let cut = false;
+  const stores = await createStoreSwitch(() => {
+    tellStatus();
+    tellStats();
+  });
   let addresses = {} as Record<Framework, string>;
   let theatre: Theatre | undefined;
   let balancer: Balancer | undefined;
@@ -47,10 +40,10 @@ export async function startPlayground(port: number): Promise<Playground> {
 
   const instance = (name: "A" | "B") => ({ alive: workers?.get(name) !== undefined, pid: workers?.get(name)?.pid });
   const status = (): Status => ({
-    store: current.kind,
-    storeNote,
+    store: stores.current.kind,
+    storeNote: stores.note,
     stores: choices,
-    wire: cut ? "cut" : "whole",
+    wire: stores.cut ? "cut" : "whole",
     instances: { A: instance("A"), B: instance("B") },
     addresses,
   });
@@ -60,7 +53,7 @@ export async function startPlayground(port: number): Promise<Playground> {
   ]);
   const tellStatus = () => feed.publish({ type: "status", status: status() });
   const tellStats = () =>
-    storeStats(current.store).then(
+    storeStats(stores.current.store).then(
       (stats) => feed.publish({ type: "stats", stats }),
       // A store that can't be asked is told of by the events of those who need it.
       () => {},
@@ -71,10 +64,10 @@ export async function startPlayground(port: number): Promise<Playground> {
     theatre?.hear(effect);
   });
   workers = await startWorkers(
-    current.source,
+    stores.current.source,
     {
       ...ledger.handlers,
-      ...serveStore(() => ({ store: current.store, cut })),
+      ...serveStore((kind) => ({ store: stores.opened(kind), cut: stores.cut })),
       "feed.event": ([event]) => {
         const told = event as FeedEvent;
         feed.publish({ type: "event", event: told });
@@ -88,44 +81,21 @@ export async function startPlayground(port: number): Promise<Playground> {
   balancer = createBalancer(service, (request) => feed.publish({ type: "request", request }));
   const { balance } = balancer;
 
-  const setWire = (state: "cut" | "whole") => {
-    cut = state === "cut";
-    current.wire?.[cut ? "cut" : "mend"]();
-    tellStatus();
-  };
   theatre = createTheatre({
-    address: (framework, side) => `${url}/service/${framework}/${side}`,
-    cutStore() {
-      if (!current.wire)
-        throw new Error("This store's connection can't be cut: it is encrypted, or on another machine.");
-      setWire("cut");
-    },
-    mendStore: () => cut && setWire("whole"),
+    address: (framework, side) => `http://127.0.0.1:${pagePort}/service/${framework}/${side}`,
+    cutStore: stores.cutWire,
+    mendStore: stores.mendWire,
     kill: (name) => service.kill(name),
     ready: async () => void (await Promise.all([service.ready("A"), service.ready("B")])),
     publish: (run) => feed.publish({ type: "run", run }),
   });
 
-  async function useStore(kind: StoreKind): Promise<void> {
-    try {
-      storeNote = stores.has(kind) ? undefined : `Starting ${kind} …`;
-      tellStatus();
-      const next = stores.get(kind) ?? (await openHostedStore(kind));
-      stores.set(kind, next);
-      await service.use(next.source);
-      current = next;
-      storeNote = undefined;
-    } catch (error) {
-      storeNote = (error as Error).message;
-      console.error(storeNote);
-      throw error;
-    } finally {
-      tellStatus();
-      tellStats();
-    }
-  }
-
-  const api = createApi({ theatre, balancer, current: () => current, useStore });
+  const api = createApi({
+    theatre,
+    balancer,
+    current: () => stores.current,
+    useStore: (kind) => stores.use(kind, service.use),
+  });
   const servePage = await pageReady;
   function route(request: IncomingMessage, response: ServerResponse): void {
     const path = request.url ?? "/";
@@ -168,7 +138,7 @@ export async function startPlayground(port: number): Promise<Playground> {
         server.closeAllConnections();
       }
       await service.close();
-      for (const store of stores.values()) await store.close();
+      await stores.close();
     },
   };
 }

@@ -66,7 +66,7 @@ export function openHostedStore(kind: StoreKind): Promise<HostedStore> {
 
 function linked(kind: StoreKind, store: Store, close: () => Promise<void>): HostedStore {
   // The main process itself refuses the service processes' calls while the wire is cut.
-  return { kind, store, source: { kind: "linked" }, wire: { cut() {}, mend() {} }, close };
+  return { kind, store, source: { kind: "linked", store: kind }, wire: { cut() {}, mend() {} }, close };
 }
 
 async function openPglite(): Promise<HostedStore> {

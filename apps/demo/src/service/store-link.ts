@@ -1,4 +1,5 @@
 import { type ListFilter, type Store, type StoredRecord, StoreUnavailableError } from "@onceward/core";
+import type { StoreKind } from "../shared/messages.ts";
 import type { Call, Handler, RemoteError } from "../shared/rpc.ts";
 
 const methods = ["claim", "complete", "release", "renew", "saveStep", "find", "remove", "ping"] as const;
@@ -7,10 +8,10 @@ const methods = ["claim", "complete", "release", "renew", "saveStep", "find", "r
  * The store of the main process, as a service process sees it: memory and PGlite live in one process only, and two
  * service processes must share one store. With Redis and Postgres there is no need: each process connects itself.
  */
-export function linkedStore(call: Call): Store {
+export function linkedStore(call: Call, kind: StoreKind): Store {
   const ask = async (method: string, args: readonly unknown[], signal?: AbortSignal): Promise<unknown> => {
     try {
-      return await call(`store.${method}`, args, signal);
+      return await call(`store.${method}`, [kind, ...args], signal);
     } catch (error) {
       const { code, message } = error as RemoteError;
       throw code === "ERR_STORE_UNAVAILABLE" || code === "ERR_GONE" ? new StoreUnavailableError(message) : error;
@@ -31,24 +32,26 @@ export function linkedStore(call: Call): Store {
   };
 }
 
-/** The other end: answers from a store of this process, unless the wire is cut. */
-export function serveStore(current: () => { readonly store: Store; readonly cut: boolean }): Record<string, Handler> {
-  const open = (): Store => {
-    const { store, cut } = current();
+/** The other end: answers from the stores of this process, unless the wire is cut. */
+export function serveStore(
+  find: (kind: StoreKind) => { readonly store: Store; readonly cut: boolean },
+): Record<string, Handler> {
+  const open = (kind: unknown): Store => {
+    const { store, cut } = find(kind as StoreKind);
     if (cut) throw new StoreUnavailableError("the wire to the store is cut");
     return store;
   };
   const answer =
     (method: (typeof methods)[number]): Handler =>
-    (args) =>
-      (open()[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
+    ([kind, ...args]) =>
+      (open(kind)[method] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
   return {
     ...Object.fromEntries(methods.map((method) => [`store.${method}`, answer(method)])),
-    "store.list": async ([filter]) => {
+    "store.list": async ([kind, filter]) => {
       const records: StoredRecord[] = [];
-      for await (const record of open().list?.(filter as ListFilter) ?? []) records.push(record);
+      for await (const record of open(kind).list?.(filter as ListFilter) ?? []) records.push(record);
       return records;
     },
-    "store.watch": ([id, seenFence], signal) => open().watch?.(id as string, seenFence as number, signal),
+    "store.watch": ([kind, id, seenFence], signal) => open(kind).watch?.(id as string, seenFence as number, signal),
   };
 }
