@@ -13,11 +13,11 @@ CREATE TABLE {{table}} (
   fingerprint text COLLATE "C" NOT NULL,
   label text COLLATE "C",
   fence bigint NOT NULL,
-  retain_ms bigint NOT NULL,
+  retain_ms float8 NOT NULL,
   claimed_at timestamptz NOT NULL,
   lease_until timestamptz NOT NULL,
-  -- Never later than expires_at, and at most a minute earlier. This column is indexed instead, so that complete and renew can
-  -- leave it alone: an update of an indexed column costs new entries in every index (no HOT).
+  -- Never later than expires_at, and hardly earlier. This column is indexed instead, so that complete and renew can leave it
+  -- alone: an update of an indexed column costs new entries in every index (no HOT).
   sweep_after timestamptz NOT NULL,
   attempt integer NOT NULL,
   taken_over boolean NOT NULL,
@@ -45,7 +45,8 @@ CREATE FUNCTION {{retake}}(
 DECLARE
   _now CONSTANT timestamptz := statement_timestamp();
   _lease_until CONSTANT timestamptz := _now + _lease_ms * interval '1 millisecond';
-  _expires_at CONSTANT timestamptz := _now + greatest(_lease_ms, _retain_ms) * interval '1 millisecond';
+  _sweep_after CONSTANT timestamptz := _now + _retain_ms * interval '1 millisecond';
+  _expires_at CONSTANT timestamptz := greatest(_lease_until, _sweep_after);
   _resumes boolean;
   r {{table}}%ROWTYPE;
 BEGIN
@@ -57,16 +58,18 @@ BEGIN
   ELSIF r.token = _token AND r.completed_at IS NULL THEN
     -- Our own claim, repeated because its answer was lost.
     UPDATE {{table}} t SET
-      lease_until = _lease_until, expires_at = _expires_at, sweep_after = _expires_at, retain_ms = _retain_ms
+      lease_until = _lease_until, expires_at = _expires_at, sweep_after = _sweep_after, retain_ms = _retain_ms
     WHERE t.id = _id AND t.owner = _owner
     RETURNING * INTO r;
     RETURN {{claimed}};
   ELSIF r.token IS NULL THEN
     _resumes := r.fingerprint = _fingerprint;
-  ELSIF r.completed_at IS NULL AND r.lease_until <= _now AND _takeover AND r.fingerprint = _fingerprint THEN
+  ELSIF r.completed_at IS NOT NULL OR r.lease_until > _now THEN
+    RETURN NULL;
+  ELSIF _takeover AND r.fingerprint = _fingerprint THEN
     _resumes := true;
   ELSE
-    RETURN NULL;
+    RETURN concat_ws(' ', r.fingerprint, r.fence, r.attempt, 0);
   END IF;
 
   IF NOT _resumes THEN
@@ -79,7 +82,7 @@ BEGIN
   END IF;
   UPDATE {{table}} t SET
     token = _token, fingerprint = _fingerprint, label = _label, fence = nextval('{{fences}}'), retain_ms = _retain_ms,
-    claimed_at = _now, lease_until = _lease_until, sweep_after = _expires_at, attempt = r.attempt + 1,
+    claimed_at = _now, lease_until = _lease_until, sweep_after = _sweep_after, attempt = r.attempt + 1,
     taken_over = _resumes AND r.token IS NOT NULL, step_names = r.step_names, step_results = r.step_results,
     expires_at = _expires_at, completed_at = NULL, outcome = NULL
   WHERE t.id = _id AND t.owner = _owner
@@ -107,7 +110,7 @@ BEGIN
   VALUES (
     _id, _owner, _token, _fingerprint, _label, nextval('{{fences}}'), _retain_ms, statement_timestamp(),
     statement_timestamp() + _lease_ms * interval '1 millisecond',
-    statement_timestamp() + greatest(_lease_ms, _retain_ms) * interval '1 millisecond', 1, false, false, '{}', '{}',
+    statement_timestamp() + _retain_ms * interval '1 millisecond', 1, false, false, '{}', '{}',
     statement_timestamp() + greatest(_lease_ms, _retain_ms) * interval '1 millisecond')
   ON CONFLICT DO NOTHING
   RETURNING concat('+ ', r.fence, ' 1 f') INTO _head;

@@ -86,7 +86,7 @@ export function postgresStore(options: PostgresStoreOptions): PostgresStore {
 
     complete: async (id, token, outcome, ttlMs) => {
       assertSize("outcome", outcome);
-      return changed("complete", [id, token, outcome, ttlMs]);
+      return (await changed("complete", [id, token, outcome, ttlMs])) || changed("completed", [id, token]);
     },
 
     release: (id, token) => changed("release", [id, token]),

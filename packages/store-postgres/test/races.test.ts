@@ -2,7 +2,7 @@ import { eventually, type PostgresServer, startPostgres } from "@onceward/test-s
 import { Client, type Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type PostgresStore, postgresStore } from "../src/index.ts";
-import { claimed, HOUR_MS, openPool, request, testing, unique } from "./support.ts";
+import { claimed, HOUR_MS, mustNotHappen, openPool, request, testing, unique } from "./support.ts";
 
 let server: PostgresServer;
 const pools: Pool[] = [];
@@ -137,21 +137,21 @@ describe.each(["read committed", "repeatable read"])(
   },
 );
 
-it("fences grow in the order of the claims, also when records come and go", async () => {
-  const store = testing(postgresStore({ client: pools[0]! }));
-  const id = unique();
-  const fences: number[] = [];
-  const claimAndRemove = async () => {
-    while (fences.length < 300) {
-      const result = await store.claim(id, request());
-      if (result.state !== "claimed") continue;
-      // Nobody else is granted it before it is removed, so this is the order of the claims.
-      fences.push(result.fence);
-      await store.remove(id);
-    }
-  };
-  await Promise.all(Array.from({ length: 10 }, claimAndRemove));
-  expect(fences).toEqual([...fences].sort((one, other) => one - other));
+it("a claim that stalls with its fence in hand is not overtaken by a higher one", async () => {
+  const [store, operator] = [testing(postgresStore({ client: pools[0]!, timeoutMs: 20_000 })), await inTransaction()];
+  const { id } = await abandoned(store);
+  await operator.remove(id);
+  const stalled = store.claim(id, request());
+  await somebodyWaits();
+  const [backend] = await server.query("select pid from pg_stat_activity where wait_event_type = 'Lock'");
+  process.kill(backend?.["pid"], "SIGSTOP");
+  onTestFinished(() => void process.kill(backend?.["pid"], "SIGCONT"));
+  await operator.commit();
+  const other = store.claim(id, request());
+  await mustNotHappen(other);
+  process.kill(backend?.["pid"], "SIGCONT");
+  const { fence } = (await stalled) as { fence: number };
+  expect(await other).toMatchObject({ state: "running", fence });
 });
 
 it("time goes on inside a transaction of the caller's: leases end, and are dated by the statement", async () => {

@@ -8,8 +8,7 @@ SELECT
   r.outcome
 FROM {{table}} r
 WHERE r.id = $1 AND r.owner = {{owner}} AND r.token IS NOT NULL AND r.expires_at > statement_timestamp()
-  AND (r.completed_at IS NOT NULL
-    OR r.token <> $2 AND (r.lease_until > statement_timestamp() OR NOT $6::boolean OR r.fingerprint <> $3))
+  AND (r.completed_at IS NOT NULL OR r.lease_until > statement_timestamp() AND r.token <> $2)
 UNION ALL
 SELECT {{take}}($1, {{owner}}, $2, $3, $4, $5, $6, $7, '{{channel}}'), NULL
 LIMIT 1

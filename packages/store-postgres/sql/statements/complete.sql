@@ -1,16 +1,14 @@
--- Stores the outcome. One row: done, now or before by the same token.
+-- Stores the outcome of a record that is running. One row: done. No row: see completed.sql.
 -- $1 id, $2 token, $3 outcome, $4 ttlMs
 UPDATE {{table}} r SET
-  -- A repeated complete meets a completed record and must change nothing.
-  outcome = CASE WHEN r.completed_at IS NULL THEN $3::bytea ELSE r.outcome END,
-  expires_at = CASE WHEN r.completed_at IS NULL THEN statement_timestamp() + $4::float8 * interval '1 millisecond' ELSE r.expires_at END,
+  outcome = $3,
+  completed_at = statement_timestamp(),
+  expires_at = statement_timestamp() + $4::float8 * interval '1 millisecond',
+  -- Since the claim, which set it, at most a minute has passed: near enough.
   sweep_after = CASE
-    WHEN r.completed_at IS NOT NULL
-      OR statement_timestamp() + $4::float8 * interval '1 millisecond' BETWEEN r.sweep_after AND r.sweep_after + interval '1 minute'
-    THEN r.sweep_after
+    WHEN r.retain_ms = $4::float8 AND r.claimed_at > statement_timestamp() - interval '1 minute' THEN r.sweep_after
     ELSE statement_timestamp() + $4::float8 * interval '1 millisecond' END,
-  completed_at = coalesce(r.completed_at, statement_timestamp()),
   step_names = '{}',
   step_results = '{}'
-WHERE r.id = $1 AND r.owner = {{owner}} AND r.token = $2 AND r.expires_at > statement_timestamp()
+WHERE r.id = $1 AND r.owner = {{owner}} AND r.token = $2 AND r.completed_at IS NULL AND r.expires_at > statement_timestamp()
 RETURNING CASE WHEN r.watched THEN pg_notify('{{channel}}', r.id) END
