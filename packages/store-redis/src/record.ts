@@ -64,6 +64,7 @@ function readSteps(bytes: Buffer): ReadonlyMap<string, Uint8Array> {
     const [nameLength = 0, resultLength = 0] = bytes.toString("latin1", at, nameStart).split(" ").map(Number);
     const resultStart = nameStart + nameLength;
     at = resultStart + resultLength;
+    if (nameStart === 0 || !(at <= bytes.length)) throw corrupt();
     steps.set(bytes.toString("utf8", nameStart, resultStart), bytes.subarray(resultStart, at));
   }
   return steps;

@@ -31,8 +31,7 @@ export class NoMajorityError extends StoreUnavailableError {
  */
 export function gather<T>(members: readonly Member[], ask: (member: Member) => Promise<T>): Promise<Gathered<T>> {
   const majority = majorityOf(members.length);
-  const worthAsking = members.filter((member) => member.worthAsking());
-  const asked = worthAsking.length >= majority ? worthAsking : members;
+  const asked: Member[] = [];
   const answers = new Map<Member, T>();
   const errors = new Map<Member, unknown>();
 
@@ -50,6 +49,8 @@ export function gather<T>(members: readonly Member[], ask: (member: Member) => P
       if (over) return;
       if (answers.size < majority) {
         if (answers.size + silent().length >= majority) return;
+        const rest = members.filter((member) => !asked.includes(member));
+        if (rest.length > 0) return askAll(rest);
         over = true;
         const causes = [...errors.values()];
         const refusal = causes.find((error) => error instanceof StoreRejectedError);
@@ -58,18 +59,23 @@ export function gather<T>(members: readonly Member[], ask: (member: Member) => P
       } else if (!silent().some((member) => member.prompt)) finish();
       else grace ??= setTimeout(finish, GRACE_MS);
     };
-    for (const member of asked) {
-      ask(member).then(
-        (answer) => {
-          answers.set(member, answer);
-          check();
-        },
-        (error) => {
-          errors.set(member, error);
-          check();
-        },
-      );
-    }
+    const askAll = (some: readonly Member[]) => {
+      asked.push(...some);
+      for (const member of some) {
+        ask(member).then(
+          (answer) => {
+            answers.set(member, answer);
+            check();
+          },
+          (error) => {
+            errors.set(member, error);
+            check();
+          },
+        );
+      }
+    };
+    // Who has not answered of late is asked now and then, and when there is no majority without it.
+    askAll(members.filter((member) => member.worthAsking()));
     check();
   });
 }
