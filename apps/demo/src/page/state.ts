@@ -12,30 +12,41 @@ import type {
   StoreStats,
 } from "../shared/messages.ts";
 
-/** What the page knows, filled by the feed. Old things are forgotten. */
+/** Old things are forgotten. */
 const KEPT_EVENTS = 200;
 const KEPT_REQUESTS = 400;
 
+/** What is chosen and what runs. Undefined until the feed has begun. */
 export const status = signal<Status | undefined>(undefined);
+/** All scenes. */
 export const scenes = signal<readonly SceneCard[]>([]);
+/** What is in the store. */
 export const stats = signal<StoreStats | undefined>(undefined);
+/** The last requests, by id, oldest first. */
 export const requests = signal<ReadonlyMap<string, RequestTrace>>(new Map());
+/** The last events of Onceward, oldest first. */
 export const events = signal<readonly FeedEvent[]>([]);
+/** The last effects, oldest first. */
 export const effects = signal<readonly Effect[]>([]);
+/** Performances, by id. */
 export const runs = signal<ReadonlyMap<string, Run>>(new Map());
+/** Whether the playground is there. */
 export const connected = signal(false);
 /** Moves while a scene plays, so that open bars grow. */
 export const now = signal(Date.now());
 
-/** What the visitor chose. */
+/** The framework that the visitor chose. */
 export const framework = signal<Framework>("express");
 /** The store that is being started. */
 export const pendingStore = signal<StoreKind | undefined>(undefined);
+/** The scene that the visitor chose. */
 export const sceneId = signal("double-click");
 /** The performance that is on stage, by scene. */
 export const onStage = signal<ReadonlyMap<string, string>>(new Map());
 
+/** The scene on stage. */
 export const scene = computed(() => scenes.value.find(({ id }) => id === sceneId.value));
+/** Its last performance. */
 export const run = computed(() => runs.value.get(onStage.value.get(sceneId.value) ?? ""));
 
 /** Replays among all requests that had a key. */

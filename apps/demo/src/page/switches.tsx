@@ -1,7 +1,9 @@
 import { frameworks, type StoreKind } from "../shared/messages.ts";
 import { chooseStore, framework, pendingStore, status } from "./state.ts";
 
+/** As their makers write them. */
 export const frameworkNames = { express: "Express", fastify: "Fastify", hono: "Hono" } as const;
+/** As the page calls them. */
 export const storeNames: Record<StoreKind, string> = {
   memory: "Memory",
   pglite: "PGlite",

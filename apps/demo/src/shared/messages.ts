@@ -1,9 +1,11 @@
 /** What the server tells the page: types only, so that both can import them. */
 
+/** All frameworks. */
 export const frameworks = ["express", "fastify", "hono"] as const;
 /** The framework that serves the same routes. */
 export type Framework = (typeof frameworks)[number];
 
+/** All stores. */
 export const storeKinds = ["memory", "pglite", "redis", "postgres"] as const;
 /** Where records are kept. */
 export type StoreKind = (typeof storeKinds)[number];

@@ -58,6 +58,21 @@ curl -X POST https://your-domain.com/api/leads \\
     expect(other?.body["id"]).not.toBe(first?.body["id"]);
   });
 
+  it("Masked for Security: events show 550e****0000", async () => {
+    await post(
+      `${address}/api/leads`,
+      { "x-idempotency-key": "550e8400-e29b-41d4-a716-446655440000" },
+      { name: "Log" },
+    );
+    const feed = await fetch(`${inject("playground").url}/playground/feed`);
+    let text = "";
+    for await (const chunk of feed.body ?? []) {
+      text += new TextDecoder().decode(chunk);
+      if (text.includes("550e****0000")) break;
+    }
+    expect(text).not.toContain("550e8400-e29b-41d4-a716-446655440000");
+  });
+
   it("sorts the keys of JSON before it compares", async () => {
     const key = { "x-idempotency-key": randomUUID() };
     const first = await post(`${address}/api/leads`, key, { email: "test@example.com", name: "Test" });
