@@ -94,7 +94,12 @@ export function createClient(port: number, patienceMs: number) {
 
   return {
     /** Sends, and reads to the end. */
-    send: (ask?: Ask) => within("the response", send(ask), 3 * patienceMs),
+    send(ask?: Ask): Promise<Reply> {
+      const reply = within("the response", send(ask), 3 * patienceMs);
+      // A case that fails before it looks at the answer must not leave an unhandled rejection behind.
+      reply.catch(() => {});
+      return reply;
+    },
     open,
     /** Sends bytes as they are, and resolves with all that comes until the server closes. */
     async raw(bytes: string | Uint8Array): Promise<string> {
