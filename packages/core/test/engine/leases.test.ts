@@ -171,6 +171,17 @@ it("renews for maxRunMs at most", async () => {
   expect(call.value?.value).toBe("paid");
 });
 
+it("does not hear of a renewal that was under way when maxRunMs had passed", async () => {
+  const { once, store, heard } = world.process({ maxRunMs: 4_000 });
+  const renewal = held();
+  store.next("renew", renewal.fault);
+  void once.run(name, controlledWork());
+  await world.pass(4_000);
+  renewal.answer();
+  await world.settle();
+  expect(heard()).toEqual(["claimed", "lease-lost"]);
+});
+
 it("renews for 15 minutes by default", async () => {
   const { once, heard } = world.process();
   void once.run(name, controlledWork());
