@@ -153,7 +153,8 @@ export class Execution implements LeaseHolder {
     const { store, codec } = this.#around;
     const { id } = this.operation;
     let outcome = original;
-    if (outcome.payload.byteLength > this.policy.maxOutcomeBytes) outcome = this.#marker("too-large", original);
+    const tooLarge = original.kind !== "marker" && original.payload.byteLength > this.policy.maxOutcomeBytes;
+    if (tooLarge) outcome = this.#marker("too-large", original);
     let bytes: Uint8Array;
     try {
       const packed = packOutcome(outcome, id, codec);

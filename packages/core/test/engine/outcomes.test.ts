@@ -116,11 +116,12 @@ describe("an outcome that can't be kept leaves a marker: nothing runs twice", ()
     );
   });
 
-  it("can't be encoded", async () => {
-    const { once } = world.process();
+  it("can't be encoded, which is the reason given whatever the limit", async () => {
+    const { once, events } = world.process({ maxOutcomeBytes: 0 });
     await expect(once.run(name, () => ({ when: () => {} }))).rejects.toMatchObject({
       code: "ERR_OUTCOME_NOT_ENCODABLE",
     });
+    expect(events.filter(({ type }) => type === "oversize")).toEqual([]);
     await expect(once.run(name, () => 1)).rejects.toMatchObject({ code: "ERR_OUTCOME_NOT_KEPT" });
   });
 
