@@ -39,6 +39,8 @@ describe("migrate()", () => {
   it("is safe for 20 instances that start at once, and again", async () => {
     const clients = Array.from({ length: 20 }, () => testPool(database.url, { max: 2 }));
     const stores = clients.map((client) => testing(postgresStore({ client, archive: true })));
+    // Connecting takes longer than migrating, and would keep them apart.
+    await Promise.all(clients.map((client) => client.query("select 1")));
     await Promise.all(stores.map((store) => store.migrate()));
     const first = await ledger();
     expect(first.map(({ track, version }) => `${track} ${version}`)).toEqual(["archive 1", "records 1"]);
