@@ -105,7 +105,12 @@ export class Engine {
     this.#stopSweeping();
     if (this.#active.size > 0) {
       await new Promise<void>((resolve) => {
-        this.#idle = resolve;
+        // Also those who asked before.
+        const others = this.#idle;
+        this.#idle = () => {
+          others?.();
+          resolve();
+        };
         startTimer(drainMs, resolve);
       });
     }

@@ -41,6 +41,19 @@ it("close waits for all running work", async () => {
   expect(closing.state).toBe("fulfilled");
 });
 
+it("close may be called twice: both wait for the work, and not for each other's drainMs", async () => {
+  const { once } = world.process();
+  const work = controlledWork();
+  void once.run(name, work);
+  await world.settle();
+  const closings = [60_000, 120_000].map((drainMs) => follow(once.close({ drainMs })));
+  await world.pass(1_000);
+  expect(closings.map(({ state }) => state)).toEqual(["pending", "pending"]);
+  work.runs[0]?.end("paid");
+  await world.settle();
+  expect(closings.map(({ state }) => state)).toEqual(["fulfilled", "fulfilled"]);
+});
+
 it("close waits no longer than drainMs, and work that ends later still answers its callers", async () => {
   const { once } = world.process();
   const work = controlledWork();
