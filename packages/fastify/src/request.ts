@@ -58,8 +58,9 @@ export class RequestView implements HttpRequestView<FastifyRequest> {
 const none: readonly string[] = [];
 
 function bodyOf({ body, headers }: FastifyRequest): HttpBody {
-  if (headers["transfer-encoding"] === undefined && Number(headers["content-length"] ?? 0) === 0)
-    return { kind: "none" };
+  const announced = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  // Over HTTP/2 there may be one that no header announces: then only the parser knows.
+  if (!announced && (body === undefined || body === "")) return { kind: "none" };
   if (body === undefined || isStream(body))
     return { kind: "unseen", remedy: "add a content type parser that gives a value, a string or a Buffer" };
   return { kind: "parsed", value: body };

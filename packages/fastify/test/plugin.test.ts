@@ -1,3 +1,4 @@
+import { connect } from "node:http2";
 import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { type Context, keepAll, onceward } from "@onceward/core";
@@ -33,6 +34,26 @@ it("works with inject, and takes a route's options over the plugin's", async () 
   const replay = await fastify.inject({ method: "POST", url: "/strict", headers });
   expect([replay.json(), replay.headers["idempotent-replayed"]]).toEqual([{ ok: true }, "true"]);
   expect((await fastify.inject({ method: "POST", url: "/off", headers })).json()).toEqual({ on: false });
+});
+
+it("compares bodies over HTTP/2 too, where no header announces them", async () => {
+  const once = onceward({ store: memoryStore() });
+  const fastify = Fastify({ http2: true });
+  await fastify.register(idempotency, { once, scope: "shared" });
+  fastify.post("/", async (request) => request.body);
+  const client = connect(await fastify.listen({ port: 0, host: "127.0.0.1" }));
+  ends.push(async () => {
+    client.close();
+    await fastify.close();
+    await once.close();
+  });
+  const statusOf = (amount: number) =>
+    new Promise((resolve, reject) => {
+      const request = client.request({ ":method": "POST", "content-type": "application/json", ...headers });
+      request.on("response", (head) => resolve(head[":status"])).on("error", reject);
+      request.resume().end(JSON.stringify({ amount }));
+    });
+  expect([await statusOf(1), await statusOf(1), await statusOf(2)]).toEqual([200, 200, 422]);
 });
 
 it("compares bodies as they came, before validation coerces them", async () => {
