@@ -6,22 +6,26 @@ import type { Framework, StoreKind } from "../src/shared/messages.ts";
 /** Where the screenshots are kept; not committed. */
 const artifacts = fileURLToPath(new URL("../artifacts", import.meta.url));
 
-/** A browser for all tests of a file. Its pages fail the test when they complain on the console. */
+/** A page, and what it complained of on the console. */
+export interface WatchedPage {
+  readonly page: Page;
+  readonly complaints: readonly string[];
+  close(): Promise<void>;
+}
+
+/** A browser for all tests of a file. */
 export function useBrowser() {
   let browser: Browser | undefined;
   beforeAll(async () => {
+    const found = inject("chromium");
+    if ("problem" in found) throw new Error(found.problem);
     // Root can't use Chromium's sandbox; the page is our own.
-    browser = await chromium.launch({ executablePath: inject("chromium"), args: ["--no-sandbox"] });
+    browser = await chromium.launch({ executablePath: found.path, args: ["--no-sandbox"] });
   });
   afterAll(() => browser?.close());
 
   /** `expected`: what the browser may say, because the test provokes it. */
-  return async (
-    { expect, onTestFinished }: TestContext,
-    url: string,
-    options: BrowserContextOptions = {},
-    expected?: RegExp,
-  ): Promise<Page> => {
+  async function watch(url: string, options: BrowserContextOptions = {}, expected?: RegExp): Promise<WatchedPage> {
     const context = await browser!.newContext({ viewport: { width: 1280, height: 900 }, ...options });
     const page = await context.newPage();
     const complaints: string[] = [];
@@ -30,13 +34,22 @@ export function useBrowser() {
       const text = message.text();
       if (["error", "warning"].includes(message.type()) && !expected?.test(text)) complaints.push(text);
     });
-    onTestFinished(async () => {
-      await context.close();
-      expect(complaints).toEqual([]);
-    });
     await page.goto(url);
     await page.getByRole("button", { name: "Double click" }).waitFor();
-    return page;
+    return { page, complaints, close: () => context.close() };
+  }
+
+  return {
+    watch,
+    /** A page for one test, which fails when the page complains. */
+    async open({ expect, onTestFinished }: TestContext, ...args: Parameters<typeof watch>): Promise<Page> {
+      const { page, complaints, close } = await watch(...args);
+      onTestFinished(async () => {
+        await close();
+        expect(complaints).toEqual([]);
+      });
+      return page;
+    },
   };
 }
 

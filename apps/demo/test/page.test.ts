@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { describe, inject, it } from "vitest";
 import { choose, screenshot, useBrowser } from "./browser.ts";
 
-const open = useBrowser();
+const { open } = useBrowser();
 const { url } = inject("playground");
 const readmePicture = fileURLToPath(new URL("../../../docs/images/playground.png", import.meta.url));
 const axeScript = createRequire(import.meta.url).resolve("axe-core/axe.min.js");

@@ -2,11 +2,11 @@ import { request } from "node:http";
 import { createServer } from "node:net";
 import { eventually } from "@onceward/test-servers";
 import type { Page } from "playwright-core";
-import { describe, it, type TestContext } from "vitest";
+import { describe, inject, it, type TestContext } from "vitest";
 import { useBrowser } from "./browser.ts";
 import { type PlaygroundProcess, type StartOptions, startPlaygroundProcess } from "./playground-process.ts";
 
-const open = useBrowser();
+const { open } = useBrowser();
 
 async function start(context: TestContext, options: StartOptions = {}): Promise<PlaygroundProcess> {
   const playground = await startPlaygroundProcess(options);
@@ -31,19 +31,6 @@ const lives = (pid: number) => {
 };
 
 describe.concurrent("pnpm demo", () => {
-  it("leaves nothing behind after Ctrl-C", async (context) => {
-    const { expect } = context;
-    const playground = await start(context);
-    const page = await open(context, playground.url, {}, /ERR_/);
-    const pids = await servicePids(page);
-    expect(pids).toHaveLength(2);
-    expect(pids.every(lives)).toBe(true);
-    expect(await playground.stop()).toBe(0);
-    expect(pids.filter(lives)).toEqual([]);
-    await expect(fetch(playground.url)).rejects.toThrow();
-    await page.getByText("The playground has ended.").waitFor();
-  });
-
   it("leaves nothing behind when it is killed", async (context) => {
     const playground = await start(context);
     const pids = await servicePids(await open(context, playground.url, {}, /ERR_/));
@@ -51,7 +38,7 @@ describe.concurrent("pnpm demo", () => {
     await eventually(() => !pids.some(lives), { what: "the service processes end" });
   });
 
-  it("says so when its port is busy, and takes the next free one", async (context) => {
+  it("says so when its port is busy, takes the next free one, and leaves nothing behind after Ctrl-C", async (context) => {
     const { expect } = context;
     const stranger = createServer();
     const busy = await new Promise<number>((resolve) => {
@@ -61,7 +48,15 @@ describe.concurrent("pnpm demo", () => {
     const playground = await start(context, { port: busy });
     expect(playground.output()).toContain(`Port ${busy} is busy`);
     expect(playground.url).not.toBe(`http://localhost:${busy}`);
-    expect((await fetch(playground.url)).status).toBe(200);
+
+    const page = await open(context, playground.url, {}, /ERR_/);
+    const pids = await servicePids(page);
+    expect(pids).toHaveLength(2);
+    expect(pids.every(lives)).toBe(true);
+    expect(await playground.stop()).toBe(0);
+    expect(pids.filter(lives)).toEqual([]);
+    await expect(fetch(playground.url)).rejects.toThrow();
+    await page.getByText("The playground has ended.").waitFor();
   });
 
   it("says on the page and on the console when a server can't be reached, and goes on with the store it has", async (context) => {
@@ -92,10 +87,8 @@ describe.concurrent("pnpm demo", () => {
     expect(notes).toContain("Postgres is not here. Set DATABASE_URL, or install Postgres and set POSTGRES_BIN");
   });
 
-  it("serves this machine only", async (context) => {
-    const { expect } = context;
-    const playground = await start(context);
-    const { port } = new URL(playground.url);
+  it("serves this machine only", async ({ expect }) => {
+    const { port } = new URL(inject("playground").url);
     const status = await new Promise<number | undefined>((resolve) => {
       request({ host: "127.0.0.1", port, headers: { host: "evil.example" } }, (answer) =>
         resolve(answer.statusCode),

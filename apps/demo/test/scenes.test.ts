@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, it } from "vitest";
 import { scenes } from "../src/scenes/index.ts";
 import type { Scene } from "../src/scenes/scene.ts";
 import type { Framework, StoreKind } from "../src/shared/messages.ts";
-import { choose, screenshot, useBrowser } from "./browser.ts";
+import { choose, screenshot, useBrowser, type WatchedPage } from "./browser.ts";
 import { type PlaygroundProcess, startPlaygroundProcess } from "./playground-process.ts";
 
 /** What must be seen in the timeline of the service, besides the right number of records. */
@@ -31,7 +31,7 @@ const plans: readonly { framework: Framework; stores: readonly [StoreKind, reado
   { framework: "hono", stores: everything },
 ];
 
-const open = useBrowser();
+const { watch } = useBrowser();
 
 // One playground for each framework, side by side; in each, one scene after the other.
 describe.concurrent.each(plans)("scenes on $framework", ({ framework, stores }) => {
@@ -42,10 +42,15 @@ describe.concurrent.each(plans)("scenes on $framework", ({ framework, stores }) 
   afterAll(() => playground?.stop());
 
   describe.sequential.each(stores)("and %s", (store, played) => {
-    it.sequential.for(played)("plays: $title", async (scene, context) => {
-      const { expect } = context;
-      const page = await open(context, playground!.url);
-      await choose(page, framework, store);
+    let watched: WatchedPage | undefined;
+    beforeAll(async () => {
+      watched = await watch(playground!.url);
+      await choose(watched.page, framework, store);
+    });
+    afterAll(() => watched?.close());
+
+    it.sequential.for(played)("plays: $title", async (scene, { expect }) => {
+      const { page, complaints } = watched!;
       await play(page, scene);
       await screenshot(page, `${framework}-${store}-${scene.id}`);
       expect(await page.locator(".stage [role=alert]").allTextContents()).toEqual([]);
@@ -59,6 +64,7 @@ describe.concurrent.each(plans)("scenes on $framework", ({ framework, stores }) 
         expect(found, `${role} among ${roles.join(", ")}`).toBeGreaterThanOrEqual(0);
         roles.splice(found, 1);
       }
+      expect(complaints).toEqual([]);
     });
   });
 });
