@@ -5,16 +5,21 @@ import { tablesOf, tableText } from "./tables.ts";
 
 const page = fileURLToPath(new URL("../../docs/performance.md", import.meta.url));
 
-/** Writes every table of a run between its markers in docs/performance.md. Figures there are never typed by hand. */
-export function writeDocs(result: RunResult): void {
-  const { machine, at, mode } = result;
-  const run = [
-    `Run of ${at.slice(0, 16).replace("T", " ")} UTC (${mode}), commit ${machine["commit"]}: ${machine["cpu"]}, ${machine["cores"]} cores,`,
-    `${machine["memoryGiB"]} GiB, Node ${machine["node"]}, ${machine["pinned"] ? "processes pinned to cores" : "processes not pinned"}.`,
-  ].join("\n");
-  let text = replaceBetween(readFileSync(page, "utf8"), "run", run);
-  for (const table of tablesOf(result)) text = replaceBetween(text, table.id, tableText(table).trim());
+/** Writes the tables of runs between their markers in docs/performance.md. Figures there are never typed by hand. */
+export function writeDocs(files: readonly string[]): void {
+  const runs = files.map((file) => JSON.parse(readFileSync(file, "utf8")) as RunResult);
+  const suites = Object.assign({}, ...runs.map((run) => run.suites)) as RunResult["suites"];
+  const last = runs.at(-1) as RunResult;
+  let text = replaceBetween(readFileSync(page, "utf8"), "run", runs.map(runText).join("\n"));
+  for (const table of tablesOf({ ...last, suites })) text = replaceBetween(text, table.id, tableText(table).trim());
   writeFileSync(page, text);
+}
+
+function runText({ machine, at, mode, suites }: RunResult): string {
+  const when = `${at.slice(0, 16).replace("T", " ")} UTC`;
+  const where = `${machine["cpu"]}, ${machine["cores"]} cores, ${machine["memoryGiB"]} GiB, Node ${machine["node"]}`;
+  const load = `load average ${machine["loadBefore"]} before and ${machine["loadAfter"]} after`;
+  return `- ${when}, ${mode}, commit ${machine["commit"]} (${Object.keys(suites).join(", ")}): ${where}, ${machine["pinned"] ? "pinned" : "not pinned"}, ${load}.`;
 }
 
 function replaceBetween(text: string, id: string, content: string): string {

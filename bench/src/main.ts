@@ -1,10 +1,11 @@
 /**
  * `bench`: measures everything in a few minutes, prints tables and writes them as JSON. `--full` takes longer and is more
- * exact; `--only redis,http` runs some suites; `--docs [file]` writes the tables of the last run into docs/performance.md.
+ * exact; `--only redis,http` runs some suites; `--docs [file …]` writes the tables of the last run, or of these (a later
+ * one wins), into docs/performance.md.
  */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus, platform, release, totalmem } from "node:os";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { cpus, loadavg, platform, release, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { buildWorkers } from "./build.ts";
@@ -22,18 +23,17 @@ const { values, positionals } = parseArgs({
   options: { full: { type: "boolean" }, docs: { type: "boolean" }, only: { type: "string" } },
 });
 
-if (values.docs) {
-  const latest = readdirSync(folder)
-    .filter((name) => name.endsWith(".json"))
-    .sort()
-    .pop();
-  writeDocs(JSON.parse(readFileSync(positionals[0] ?? `${folder}/${latest}`, "utf8")) as RunResult);
-} else {
-  await run();
+if (values.docs) writeDocs(positionals.length > 0 ? positionals : [latest()]);
+else await run();
+
+function latest(): string {
+  const names = readdirSync(folder).filter((name) => name.endsWith(".json"));
+  return `${folder}/${names.sort().pop()}`;
 }
 
 async function run(): Promise<void> {
   const full = values.full ?? false;
+  const loadBefore = loadText();
   const startedAt = performance.now();
   const progress = (text: string) =>
     process.stderr.write(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4)} s  ${text}\n`);
@@ -51,7 +51,7 @@ async function run(): Promise<void> {
   const result: RunResult = {
     at: new Date().toISOString(),
     mode: full ? "full" : "quick",
-    machine: machine(),
+    machine: { ...machine(), loadBefore, loadAfter: loadText() },
     suites: found,
   };
   mkdirSync(folder, { recursive: true });
@@ -60,6 +60,9 @@ async function run(): Promise<void> {
   process.stdout.write(`${tableText(tablesOf(result)[0] as never)}\n`);
   progress(`Written to ${file}`);
 }
+
+/** What else the machine did: of two cores, more than 2 before the run means that others were at work. */
+const loadText = () => (loadavg()[0] ?? 0).toFixed(1);
 
 function machine(): RunResult["machine"] {
   return {

@@ -29,24 +29,25 @@ export interface Slice {
   readonly swept: number;
 }
 
-/** How many kept keys replays go round. */
-export const keptKeys = 1_000;
 const maxLatencies = 1 << 20;
 
 /** Measures one subject in its own process. */
 export class Measurement {
   readonly #subject: Subject;
   readonly #executions: () => number;
+  readonly #keptKeys: number;
   readonly #latencies = new Float64Array(maxLatencies);
   #series = 0;
 
-  constructor(subject: Subject, executions: () => number) {
+  /** @param keptKeys - how many keys replays go round. */
+  constructor(subject: Subject, executions: () => number, keptKeys = 1_000) {
     this.#subject = subject;
+    this.#keptKeys = keptKeys;
     this.#executions = executions;
   }
 
   /** Stores what replays and conflicts need. */
-  async keep(bodyBytes: number, count = keptKeys): Promise<void> {
+  async keep(bodyBytes: number, count = this.#keptKeys): Promise<void> {
     const payload = payloadOf(bodyBytes);
     for (let start = 0; start < count; start += 50) {
       const batch = Array.from({ length: Math.min(50, count - start) }, (_, index) => start + index);
@@ -64,7 +65,11 @@ export class Measurement {
     let swept = 0;
     let sweeping = options.sweepBatch !== undefined;
     const sweeper = async () => {
-      while (sweeping) swept += (await this.#subject.sweep?.(options.sweepBatch ?? 0)) ?? 0;
+      while (sweeping) {
+        swept += (await this.#subject.sweep?.(options.sweepBatch ?? 0)) ?? 0;
+        // As the engine does between two batches.
+        await new Promise((resolve) => setTimeout(resolve, 0));
+      }
     };
 
     delay?.enable();
@@ -128,7 +133,7 @@ export class Measurement {
       const series = `new${process.pid}-${this.#series++}`;
       return () => subject.request(keyOf(series, number++), payload);
     }
-    const next = () => keptKey(bodyBytes, number++ % keptKeys);
+    const next = () => keptKey(bodyBytes, number++ % this.#keptKeys);
     if (scenario === "replay") return () => subject.request(next(), payload);
     return () => mustReject(subject, next(), payload);
   }

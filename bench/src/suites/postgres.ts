@@ -3,7 +3,7 @@ import type { Suite } from "../result.ts";
 import { benchPostgres } from "../servers.ts";
 
 /** Truncating keeps every slice on tables of the same size. */
-const empty = `DO $$ BEGIN
+export const emptyTables = `DO $$ BEGIN
   IF to_regclass('raw') IS NOT NULL THEN TRUNCATE raw; END IF;
   IF to_regclass('onceward.records') IS NOT NULL THEN TRUNCATE onceward.records; END IF;
 END $$`;
@@ -25,7 +25,7 @@ export const postgresSuite: Suite = {
         ],
         about:
           "Requests a second beside raw `pg` (`INSERT … ON CONFLICT` and `UPDATE`; `SELECT`), all prepared, pools of 10, no wait for the disk.",
-        empty: () => postgres.query(empty),
+        empty: () => postgres.query(emptyTables),
       });
     } finally {
       await postgres.stop();

@@ -50,14 +50,16 @@ async function measure(subject: SubjectName, places: Places, context: SuiteConte
   context.progress(`Waiters: ${subject}`);
   const runner = await Worker.start(subject, places);
   const others = await Worker.start(subject, places);
+  await Promise.all([runner.keep(200, 50), others.keep(200, 50)]);
   const keys = context.full ? 500 : 100;
   const times: number[] = [];
   try {
     for (let round = -5; round < keys; round++) {
-      const key = keyOf(`waiters${process.pid}`, round + 5);
+      const key = keyOf(`waiters${subject.length}`, round + 5);
+      const before = await runner.ask<number>({ ask: "executions" });
       await runner.ask({ ask: "hold" });
       const first = runner.ask<Duplicates>({ ask: "duplicates", key, count: 1 });
-      await sleep(5);
+      while ((await runner.ask<number>({ ask: "executions" })) === before) await sleep(1);
       const rest = others.ask<Duplicates>({ ask: "duplicates", key, count: waiters });
       await sleep(settleMs);
       await runner.ask({ ask: "let-go" });
