@@ -73,10 +73,10 @@ function Row({ request, number, place, named }: RowProps) {
   const until = endedAt ?? now.value;
   const waits = marks.find(({ type }) => type === "waiting")?.at;
   const claims = marks.find(({ type }) => type === "claimed")?.at;
-  const left = place(startedAt);
-  const width = `calc(${place(until)} - ${left})`;
   // What took over ran after it had waited.
   const ranAfter = role === "ran" && waits !== undefined && claims !== undefined && claims > waits ? claims : undefined;
+  // Work whose client has gone is finished all the same.
+  const wentOnUntil = role === "gave-up" ? marks.find(({ type }) => type === "completed")?.at : undefined;
   // "leads" of /api/leads.
   const service = named ? path.split("/")[2] : undefined;
   const parts = [service, `${roleWords[role]}${ranAfter ? " after waiting" : ""}`, status, duration(until - startedAt)];
@@ -92,13 +92,9 @@ function Row({ request, number, place, named }: RowProps) {
         </span>
       </span>
       <span class="bars" aria-hidden="true">
-        <span class={`bar ${ranAfter ? "waited" : role}`} style={{ left, width }} />
-        {ranAfter && (
-          <span
-            class="bar ran"
-            style={{ left: place(ranAfter), width: `calc(${place(until)} - ${place(ranAfter)})` }}
-          />
-        )}
+        <Bar kind={ranAfter ? "waited" : role} from={startedAt} until={until} place={place} />
+        {ranAfter && <Bar kind="ran" from={ranAfter} until={until} place={place} />}
+        {wentOnUntil && <Bar kind="went-on" from={until} until={wentOnUntil} place={place} />}
         {marks
           .filter(({ type }) => type === "lease-renewed")
           .map(({ at }) => (
@@ -110,6 +106,16 @@ function Row({ request, number, place, named }: RowProps) {
       </span>
     </li>
   );
+}
+
+interface BarProps extends Pick<LaneProps, "place"> {
+  readonly kind: Role | "went-on";
+  readonly from: number;
+  readonly until: number;
+}
+
+function Bar({ kind, from, until, place }: BarProps) {
+  return <span class={`bar ${kind}`} style={{ left: place(from), width: `calc(${place(until)} - ${place(from)})` }} />;
 }
 
 function summary(all: readonly RequestTrace[]): string {
@@ -134,6 +140,11 @@ function Legend({ requests: all }: { requests: readonly RequestTrace[] }) {
             <span class={`bar ${role}`} /> {roleWords[role]}
           </li>
         ))}
+      {used.has("gave-up") && marked("completed") && (
+        <li>
+          <span class="bar went-on" /> went on without its client
+        </li>
+      )}
       {marked("lease-renewed") && (
         <li>
           <span class="bar ran renewed" /> lease renewed
