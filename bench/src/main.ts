@@ -62,7 +62,9 @@ async function run(): Promise<void> {
 }
 
 /** What else the machine did: of two cores, more than 2 before the run means that others were at work. */
-const loadText = () => (loadavg()[0] ?? 0).toFixed(1);
+function loadText(): string {
+  return (loadavg()[0] ?? 0).toFixed(1);
+}
 
 function machine(): RunResult["machine"] {
   return {
