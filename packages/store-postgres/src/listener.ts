@@ -165,13 +165,15 @@ function subscriber({ client, listen, channel, calls }: ListenerOptions): Subscr
     // The caller's only connection is shared, so statements take turns.
     const ask = (sql: string) =>
       connection === client ? calls.run({ text: sql, values: [], rowMode: "array" }) : connection.query(sql);
+    // Asked again to see whether it still answers: pg_stat_activity goes on to say what the connection is for.
+    const listenNow = `LISTEN "${channel}"`;
     try {
-      await ask(`LISTEN "${channel}"`);
+      await ask(listenNow);
       if (connection !== client) {
         await calls.run({ text: "SELECT pg_notify($1, $2)", values: [channel, PROBE], rowMode: "array" });
         await within(probe, PROBE_MS, "no notification arrives; a pooler in transaction mode? See the option `listen`");
       }
-      return { check: () => ask("SELECT 1"), end: stop };
+      return { check: () => ask(listenNow), end: stop };
     } catch (error) {
       await stop();
       throw error;

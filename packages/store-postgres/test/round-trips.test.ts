@@ -23,7 +23,7 @@ afterAll(async () => {
 const statements = async (like = "%"): Promise<number> => {
   const { rows } = await pool.query(
     `select coalesce(sum(calls), 0)::int as calls from pg_stat_statements
-     where query not like '%pg_stat_statements%' and query like $1`,
+     where query not like '%pg_stat_statements%' and query not like 'LISTEN%' and query like $1`,
     [like],
   );
   return rows[0].calls;
