@@ -15,7 +15,7 @@ import {
   unique,
 } from "./helpers.ts";
 
-const TIMEOUT_MS = 200;
+const TIMEOUT_MS = 400;
 
 async function start(options?: RedisOptions): Promise<RedisServer> {
   const server = await startRedis(options);
