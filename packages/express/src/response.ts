@@ -1,10 +1,16 @@
-import type { OutgoingHttpHeader, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { type OutgoingHttpHeader, type OutgoingHttpHeaders, OutgoingMessage, type ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { groupHeaders, type HeaderList, type HttpRecording, type HttpResponse } from "@onceward/core";
 
 /** The headers that are on the response, as lines. */
 export function headersOf(res: ServerResponse): HeaderList {
-  return rawHeaderNames(res).flatMap((name) => linesOf(name, res.getHeader(name)));
+  const lines: (readonly [string, string])[] = [];
+  for (const name of rawHeaderNames(res)) {
+    const value = res.getHeader(name);
+    if (Array.isArray(value)) for (const line of value) lines.push([name, line]);
+    else if (value !== undefined) lines.push([name, String(value)]);
+  }
+  return lines;
 }
 
 /** As they were written, which Node's types don't know of a response. */
@@ -24,6 +30,13 @@ function setHeaders(res: ServerResponse, headers: HeaderList): void {
 
 function clearHeaders(res: ServerResponse): void {
   for (const name of res.getHeaderNames()) res.removeHeader(name);
+}
+
+function sameLines(some: HeaderList, others: HeaderList): boolean {
+  return (
+    some.length === others.length &&
+    some.every(([name, value], index) => name === others[index]?.[0] && value === others[index]?.[1])
+  );
 }
 
 const nullBodyStatuses = new Set([204, 205, 304]);
@@ -101,13 +114,14 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
         return;
       }
       restore();
-      if (unsent) {
-        // A handler that goes on after its end must not change what was kept.
+      if (unsent && winner) {
         clearHeaders(res);
-        if (winner) {
-          send(res, winner);
-          return;
-        }
+        send(res, winner);
+        return;
+      }
+      if (unsent && !(res.statusCode === status && sameLines(headersOf(res), headers))) {
+        // The handler went on after its end: that must not change what was kept.
+        clearHeaders(res);
         setHeaders(res, headers);
         res.statusCode = status;
       }
@@ -195,12 +209,31 @@ function setClosed(res: ServerResponse, closed: boolean): void {
   (res as ServerResponse & { _closed?: boolean })._closed = closed;
 }
 
-/** To the rest of the application the response has ended; error handlers must not begin another. */
-function pretendEnded(res: ServerResponse): void {
-  for (const name of ["headersSent", "writableEnded"])
-    Object.defineProperty(res, name, { configurable: true, value: true });
+const ended = Symbol("@onceward/express");
+type Pretending = ServerResponse & { [ended]?: boolean };
+
+/** Answers true while the response pretends, and what the class says otherwise. */
+function pretence(name: "headersSent" | "writableEnded"): PropertyDescriptor {
+  const actual = Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, name)?.get as (this: object) => boolean;
+  return {
+    configurable: true,
+    get(this: Pretending) {
+      return this[ended] || actual.call(this);
+    },
+  };
 }
 
-function stopPretending(res: ServerResponse): void {
-  for (const name of ["headersSent", "writableEnded"]) Reflect.deleteProperty(res, name);
+const pretences = { headersSent: pretence("headersSent"), writableEnded: pretence("writableEnded") };
+
+/**
+ * To the rest of the application the response has ended; error handlers must not begin another. The properties stay:
+ * to delete them would make everything slower that is done with the response from then on.
+ */
+function pretendEnded(res: Pretending): void {
+  res[ended] = true;
+  Object.defineProperties(res, pretences);
+}
+
+function stopPretending(res: Pretending): void {
+  res[ended] = false;
 }

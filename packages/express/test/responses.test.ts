@@ -56,6 +56,23 @@ describe.each([
       if (!ofExchange.has(name)) expect([name, replay.headers.get(name)]).toEqual([name, value]);
   });
 
+  it("takes no notice of what a handler does after its end", async () => {
+    const app = framework();
+    app.post("/", idempotency(testOnce(), { scope }), (_req, res) => {
+      res.status(201).set("X-Order", "17").send("done");
+      expect([res.headersSent, res.writableEnded]).toEqual([true, true]);
+      res.status(500);
+      res.setHeader("X-Order", "changed");
+      res.setHeader("X-Late", "1");
+      res.end("again");
+    });
+    const { url } = await listen(app);
+    for (const reply of [await post(url, "k"), await post(url, "k")]) {
+      expect([reply.status, reply.text, reply.headers.get("x-order")]).toEqual([201, "done", "17"]);
+      expect(reply.headers.get("x-late")).toBeNull();
+    }
+  });
+
   it.each(["in front", "behind"])(
     "works with compression %s, and replays bytes that decode to the same",
     async (place) => {
