@@ -133,7 +133,7 @@ const wrapChecks = {
 } satisfies Record<keyof WrapOptions<[], unknown>, Check>;
 
 /** The runs that this code is inside of. One for all instances: each such storage slows down every promise of the process. */
-const running = asyncHooks && new asyncHooks.AsyncLocalStorage<readonly Frame[]>();
+const insideOf = asyncHooks && new asyncHooks.AsyncLocalStorage<readonly Frame[]>();
 
 interface Frame {
   readonly id: string;
@@ -146,6 +146,7 @@ interface Frame {
 export function onceward(options: OncewardOptions): Onceward {
   const engine = new Engine(resolveOptions(options));
   const { store, namespace, policy: defaultPolicy } = engine.options;
+  const running = engine.options.detectNesting ? insideOf : undefined;
 
   async function run<Value>(
     request: RunRequest<Value>,

@@ -55,6 +55,12 @@ export interface OncewardOptions extends PolicyOptions {
   readonly codec?: Codec | undefined;
   /** How often a store without expiry of its own is swept; 0 turns it off. Default: 1 minute. */
   readonly sweepIntervalMs?: number | undefined;
+  /**
+   * Whether a `run` inside its own work is rejected at once, instead of waiting for itself. It needs `AsyncLocalStorage`,
+   * which before Node 24 makes every promise of the process dearer: a new request on Redis takes a quarter less CPU
+   * without it. Default: true.
+   */
+  readonly detectNesting?: boolean | undefined;
 }
 
 /** All of {@link OncewardOptions}, with every default filled in. */
@@ -63,6 +69,7 @@ export interface ResolvedOptions {
   readonly namespace: string;
   readonly codec: Codec | undefined;
   readonly sweepIntervalMs: number;
+  readonly detectNesting: boolean;
   readonly policy: Policy;
 }
 
@@ -203,12 +210,13 @@ export function resolveOptions(options: OncewardOptions): ResolvedOptions {
     namespace: text,
     codec: codecCheck,
     sweepIntervalMs: durationOrZeroMs,
+    detectNesting: flag,
     ...policyChecks,
   });
-  const { store, namespace = "default", codec, sweepIntervalMs = 60_000, ...policy } = options;
+  const { store, namespace = "default", codec, sweepIntervalMs = 60_000, detectNesting = true, ...policy } = options;
   if (!store)
     throw new InvalidOptionError("onceward: store is required, for example memoryStore() from @onceward/store-memory");
-  return { store, namespace, codec, sweepIntervalMs, policy: overridePolicy(defaults, policy) };
+  return { store, namespace, codec, sweepIntervalMs, detectNesting, policy: overridePolicy(defaults, policy) };
 }
 
 /** The policy with what is set in `overrides`, among other options perhaps; the caller has checked them. */

@@ -31,6 +31,7 @@ const options: Record<string, { remedy: RegExp; refused: unknown[]; taken: unkno
   missingKey: { remedy: /one of "run", "reject", "derive"/, refused: [0, "throw"], taken: ["derive"] },
   namespace: { remedy: /a non-empty string/, refused: ["", 0, -1, true], taken: ["shop"] },
   sweepIntervalMs: { remedy: durationOrZero, refused: [-1, "1m"], taken: [0, 1] },
+  detectNesting: { remedy: flag, refused: [0, "no"], taken: [true, false] },
   store: { remedy: /memoryStore\(\)/, refused: [0, "redis", { claim() {} }], taken: [] },
   codec: {
     remedy: /aesGcmCodec/,
@@ -69,7 +70,7 @@ describe.each(Object.entries(options))("option %s", (name, { remedy, refused, ta
 describe("options", () => {
   it("are all tested above", () => {
     expect(Object.keys(options).sort()).toEqual(
-      [...Object.keys(policyChecks), "namespace", "sweepIntervalMs", "store", "codec"].sort(),
+      [...Object.keys(policyChecks), "namespace", "sweepIntervalMs", "detectNesting", "store", "codec"].sort(),
     );
   });
 

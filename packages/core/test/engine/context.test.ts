@@ -197,6 +197,12 @@ describe("a run inside itself", () => {
     await expect(call).rejects.toMatchObject({ code: "ERR_NESTED_RUN" });
   });
 
+  it("is in progress where nobody looks for it", async () => {
+    const { once } = world.process({ detectNesting: false });
+    const call = once.run(name, () => once.run({ ...name, waitMs: 0 }, () => "never"));
+    await expect(call).rejects.toMatchObject({ code: "ERR_IN_PROGRESS" });
+  });
+
   it("on another store is none", async () => {
     const [outer, inner] = [world.process(), createWorld().process()];
     const call = await outer.once.run(name, async () => (await inner.once.run(name, () => "inner")).value);
