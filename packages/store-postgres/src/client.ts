@@ -75,7 +75,7 @@ export interface Borrowed {
   giveBack(broken: boolean): void;
 }
 
-/** Where the statements' connections come from. Callbacks and not promises: with them, `pg` costs a third less. */
+/** Where the statements' connections come from. Callbacks, as `pg` has them: a chain of promises for each call is waste. */
 export interface ConnectionSource {
   borrow(done: PostgresCallback<Borrowed>): void;
   close(): void;

@@ -6,8 +6,8 @@ export interface Deadlines<T> {
 }
 
 /**
- * One timer for everything that is under way, because a timer for each would cost as much as a good part of a call. Items
- * are late in the order in which they came.
+ * One timer for everything that is under way: one for each call would be made and thrown away for nothing. Items are late
+ * in the order in which they came.
  *
  * @param late - Called for whatever wasn't deleted within the limit.
  */

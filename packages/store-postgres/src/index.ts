@@ -1,4 +1,5 @@
 export type {
+  PostgresCallback,
   PostgresClient,
   PostgresConnection,
   PostgresInProcess,
