@@ -41,7 +41,7 @@ const defaultSettings: readonly Setting[] = [
 /** Raw clients have nothing to compare a payload with, and neither has Powertools on Redis. */
 const compares = (subject: SubjectName) => !/^raw|Powertools/.test(subject);
 /** Measured in the usual setting only. */
-const isVariant = (subject: SubjectName) => /AES|step|pipelining/.test(subject);
+const isVariant = (subject: SubjectName) => /AES|step|pipelining|detectNesting/.test(subject);
 
 /** Measures the whole line-up in every setting. */
 export async function compareOn(grid: Grid): Promise<SuiteResult> {

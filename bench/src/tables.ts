@@ -2,14 +2,19 @@ import type { Cell, RunResult, Table } from "./result.ts";
 import { verdicts } from "./targets.ts";
 
 /** A table in Markdown, which reads well in a terminal too. */
-export function tableText({ title, about, columns, rows }: Table, heading = "###"): string {
+export function tableText(table: Table): string {
+  return [`### ${table.title}`, "", table.about, "", ...tableLines(table), ""].join("\n");
+}
+
+/** The table alone. */
+export function tableLines({ columns, rows }: Pick<Table, "columns" | "rows">): string[] {
   const cells = [columns.map(String), ...rows.map((row) => row.map(cellText))];
   const widths = columns.map((_, column) => Math.max(3, ...cells.map((row) => (row[column] ?? "").length)));
   const line = (row: readonly string[]) =>
     `| ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[column] ?? 0))).join(" | ")} |`;
   const [head = [], ...body] = cells;
   const rule = `|${widths.map((width, column) => (column === 0 ? "-".repeat(width + 2) : `${"-".repeat(width + 1)}:`)).join("|")}|`;
-  return [`${heading} ${title}`, "", about, "", line(head), rule, ...body.map(line), ""].join("\n");
+  return [line(head), rule, ...body.map(line)];
 }
 
 function cellText(cell: Cell): string {
@@ -33,6 +38,38 @@ export function targetTable(result: RunResult): Table {
     about: "Each from the same run as the tables below.",
     columns: ["", "target", "measured", "met"],
     rows: verdicts(result).map(({ what, target, measured, met }) => [what, target, measured, met]),
+  };
+}
+
+/** What the README quotes. */
+export function summaryTable({ suites }: RunResult): Pick<Table, "columns" | "rows"> {
+  const figure = (suite: string, name: string, unit = "×") => {
+    const value = suites[suite]?.figures[name];
+    return value === undefined ? "–" : `${value.toFixed(2)}${unit}`;
+  };
+  const row = (what: string, suite: string, label: string): Cell[] => [
+    what,
+    figure(suite, `new 50 200 ${label}`),
+    figure(suite, `replay 50 200 ${label}`),
+  ];
+  const http = (name: string): Cell[] => [
+    `${name} on the memory store, beside the bare handler (without a key ${figure("http", `${name}, no key`)})`,
+    figure("http", `${name}, new key`),
+    figure("http", `${name}, replay`),
+  ];
+  return {
+    columns: ["requests a second", "new key", "replay"],
+    rows: [
+      row("Redis (ioredis 5), beside bare `SET NX` + `SET` and `GET`", "redis", "Onceward, ioredis 5"),
+      row("the same with `detectNesting: false`", "redis", "Onceward, ioredis 5, detectNesting: false"),
+      [
+        "Redis, best client, beside the best peer that claims, stores and replays",
+        figure("redis", "best new beside peers"),
+        figure("redis", "best replay beside peers"),
+      ],
+      row("Postgres, beside a bare `INSERT` + `UPDATE` and `SELECT`", "postgres", "Onceward"),
+      ...["Fastify", "Hono", "Express"].map(http),
+    ],
   };
 }
 

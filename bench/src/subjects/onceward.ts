@@ -67,14 +67,21 @@ export const oncewardIoredis5 = onIoredis((at) => new Redis(at));
 export const oncewardIoredis5Pipelining = onIoredis((at) => new Redis(at, { enableAutoPipelining: true }));
 export const oncewardIoredis5Codec = onIoredis((at) => new Redis(at), { codec: codec() });
 export const oncewardIoredis5Steps = onIoredis((at) => new Redis(at), { steps: 1 });
+export const oncewardIoredis5Flat = onIoredis((at) => new Redis(at), { detectNesting: false });
+export const oncewardMemoryFlat = onMemory({ detectNesting: false });
 export const oncewardIoredis6 = onIoredis((at) => new Redis6(at) as unknown as Redis);
 export const oncewardIoredis5Alone = onIoredis((at) => new Redis(at), { join: false });
 
-export const oncewardNodeRedis: MakeSubject = async (work, places) => {
-  const client = createClient({ url: url(places) });
-  await client.connect();
-  return subject(work, redisStore({ client }), () => client.close());
-};
+const onNodeRedis =
+  (extras?: Extras): MakeSubject =>
+  async (work, places) => {
+    const client = createClient({ url: url(places) });
+    await client.connect();
+    return subject(work, redisStore({ client }), () => client.close(), extras);
+  };
+
+export const oncewardNodeRedis = onNodeRedis();
+export const oncewardNodeRedisFlat = onNodeRedis({ detectNesting: false });
 
 const onPostgres =
   (extras?: Extras): MakeSubject =>
