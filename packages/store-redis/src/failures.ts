@@ -15,7 +15,7 @@ const REMEDIES: readonly (readonly [RegExp, string])[] = [
     "Redis doesn't accept the client's credentials; check its username and password",
   ],
   [
-    /NOPERM|user executing the script can't/,
+    /NOPERM|user executing the script can't|ACL failure in script/,
     "The Redis user lacks a permission; it needs the commands, keys and channels that the README lists",
   ],
   [/\bMOVED\b/, "This server is part of a Redis Cluster; make the client with `new Cluster(...)`"],

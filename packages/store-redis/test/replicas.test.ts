@@ -1,6 +1,6 @@
 import type { StoreEvent } from "@onceward/core";
 import { eventually, type RedisOptions, startRedis } from "@onceward/test-servers";
-import type { RedisOptions as ClientOptions } from "ioredis";
+import { type RedisOptions as ClientOptions, Redis } from "ioredis";
 import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { type RedisClient, redisStore } from "../src/index.ts";
 import { connect, connectNodeRedis } from "./clients.ts";
@@ -11,6 +11,11 @@ const replica = await startRedis({ replicaOf: master });
 await eventually(async () => String(await master.command("INFO", "replication")).includes("state=online"), {
   what: "the replica follows",
 });
+const first = new Redis(master.port);
+await eventually(async () => Number((await first.pipeline().set("first", "1").wait(1, 1_000).exec())?.[1]?.[1]) === 1, {
+  what: "the replica confirms",
+});
+first.disconnect();
 afterAll(() => Promise.all([master.stop(), replica.stop()]));
 
 describe.each(["ioredis", "node-redis"])("waitReplicas with %s", (name) => {
