@@ -60,11 +60,14 @@ type Done = (error?: Error | null) => void;
  * recording. When the client goes away, writing goes on into the recording alone, so that pipes reach their end.
  */
 export function record(res: ServerResponse, recording: HttpRecording): void {
-  const original = { write: res.write, end: res.end, writeHead: res.writeHead, destroy: res.destroy, emit: res.emit };
+  const { write, end, writeHead, flushHeaders, destroy, emit } = res;
+  const original = { write, end, writeHead, flushHeaders, destroy, emit };
   let head: { status: number; headers: HeaderList } | undefined;
   let sources: Readable[] | undefined;
   let gone: { readonly close: unknown[] } | undefined;
   let patience: NodeJS.Timeout | undefined;
+  /** The end was called, and waits for the recording: whatever a handler does from now on must not reach the client. */
+  let held = false;
 
   const takeHead = () => {
     head ??= { status: res.statusCode, headers: headersOf(res) };
@@ -73,6 +76,7 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
   const restore = () => void Object.assign(res, original);
 
   res.writeHead = function writeHead(status: number, ...rest: unknown[]) {
+    if (held) return res;
     const reason = typeof rest[0] === "string" ? rest[0] : undefined;
     const given = (reason === undefined ? rest[0] : rest[1]) as OutgoingHttpHeaders | OutgoingHttpHeader[] | undefined;
     res.statusCode = status;
@@ -83,8 +87,16 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
     return original.writeHead.call(res, status) as typeof res;
   } as typeof res.writeHead;
 
+  res.flushHeaders = () => {
+    if (!held) original.flushHeaders.call(res);
+  };
+
   res.write = function write(chunk: unknown, ...rest: unknown[]) {
     const { encoding, done } = argumentsOf(rest);
+    if (held) {
+      if (done) process.nextTick(done, new Error("write after end"));
+      return false;
+    }
     if (recording.ended) return original.write.call(res, chunk, encoding as BufferEncoding, done);
     recording.write(bytesOf(chunk, encoding));
     if (!gone) return original.write.call(res, chunk, encoding as BufferEncoding, done);
@@ -105,8 +117,10 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
     const { status, headers } = takeHead();
     const unsent = !res.headersSent;
     pretendEnded(res);
+    held = true;
     void recording.finish(status, headers).then((winner) => {
       stopPretending(res);
+      held = false;
       if (gone) {
         if (done) res.once("finish", done);
         original.emit.call(res, "finish");

@@ -64,6 +64,9 @@ describe.each([
       res.status(500);
       res.setHeader("X-Order", "changed");
       res.setHeader("X-Late", "1");
+      res.write("more");
+      res.writeHead(500, { "X-Late": "2" });
+      res.flushHeaders();
       res.end("again");
     });
     const { url } = await listen(app);
