@@ -40,8 +40,12 @@ export function recordPayload(reply: FastifyReply, recording: HttpRecording, pay
   }
   if (typeof payload === "string") recording.write(Buffer.from(payload));
   else if (payload instanceof Uint8Array) recording.write(payload);
+  const { send } = reply;
+  reply.send = refuseSecond;
   recording.finish(status, headers).then((winner) => {
+    reply.send = send;
     if (!winner) {
+      reply.code(status);
       done(null, payload);
       return;
     }
@@ -49,6 +53,16 @@ export function recordPayload(reply: FastifyReply, recording: HttpRecording, pay
     setHead(reply, winner);
     done(null, Buffer.from(winner.body));
   }, done);
+}
+
+/**
+ * While the end waits, Fastify takes the reply for one that is not sent yet: a second one would overtake it, as would a
+ * late error and the nothing that an async handler returns after `reply.send`.
+ */
+function refuseSecond(this: FastifyReply, payload?: unknown): FastifyReply {
+  if (payload instanceof Error) this.log.error(payload, "The handler failed after it had sent its reply");
+  else if (payload !== undefined) this.log.warn("The handler sent a second reply, which is ignored");
+  return this;
 }
 
 function sourceOf(payload: unknown): AsyncIterable<Uint8Array | string> | undefined {

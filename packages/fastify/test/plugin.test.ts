@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import { type Context, keepAll, onceward } from "@onceward/core";
 import { memoryStore } from "@onceward/store-memory";
-import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { afterEach, expect, expectTypeOf, it } from "vitest";
 import { type IdempotencyOptions, idempotency } from "../src/index.ts";
 
@@ -54,6 +54,26 @@ it("compares bodies over HTTP/2 too, where no header announces them", async () =
       request.resume().end(JSON.stringify({ amount }));
     });
   expect([await statusOf(1), await statusOf(1), await statusOf(2)]).toEqual([200, 200, 422]);
+});
+
+it.each<[string, (reply: FastifyReply) => unknown]>([
+  ["sends again", (reply) => reply.code(500).send("two")],
+  ["throws after it has sent", () => Promise.reject(new Error("too late"))],
+  ["returns nothing after it has sent", () => undefined],
+])("an async handler that %s changes nothing: the first reply is sent, and kept", async (_what, goOn) => {
+  const fastify = await start();
+  fastify.post("/", async (_request, reply) => {
+    reply.code(201).send("one");
+    await goOn(reply);
+  });
+  for (const replayed of [undefined, "true"]) {
+    const response = await fastify.inject({ method: "POST", url: "/", headers });
+    expect([response.statusCode, response.body, response.headers["idempotent-replayed"]]).toEqual([
+      201,
+      "one",
+      replayed,
+    ]);
+  }
 });
 
 it("compares bodies as they came, before validation coerces them", async () => {
