@@ -50,6 +50,8 @@ export async function compareOn(grid: Grid): Promise<SuiteResult> {
   const cells = new Map<Setting, Compared[]>();
   try {
     for (const [label, subject] of lineup) workers.push(await Worker.start(subject, grid.places, { label }));
+    context.progress(`${grid.title}: warming up`);
+    for (const worker of workers) await worker.warmUp();
     for (const setting of settings) {
       const { scenario, concurrency, bodyBytes } = setting;
       context.progress(`${grid.title}: ${scenario}, ${concurrency} at once, ${bodyBytes} B`);

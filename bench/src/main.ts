@@ -37,7 +37,7 @@ async function run(): Promise<void> {
   const startedAt = performance.now();
   const progress = (text: string) =>
     process.stderr.write(`${((performance.now() - startedAt) / 1_000).toFixed(0).padStart(4)} s  ${text}\n`);
-  const context: SuiteContext = { full, rounds: full ? 11 : 5, sliceMs: full ? 500 : 120, progress };
+  const context: SuiteContext = { full, rounds: full ? 11 : 5, sliceMs: full ? 500 : 150, progress };
   const chosen = values.only?.split(",");
   progress(
     canPin ? "Clients on core 0, servers and load on core 1" : "Processes can't be pinned here: expect more noise",

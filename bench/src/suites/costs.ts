@@ -32,7 +32,7 @@ export const costsSuite: Suite = {
           { redisUrl: redis.url, postgresUrl: postgres.url },
           { flags: roomy },
         );
-        await worker.keep(200);
+        await worker.warmUp();
         const row: Cell[] = [subject];
         for (const scenario of ["new", "replay"] as const) {
           const options = { scenario, concurrency: 1, bodyBytes: 200, durationMs: context.sliceMs };

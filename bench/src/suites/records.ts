@@ -63,6 +63,7 @@ interface Prepared {
 async function measure(workers: readonly Worker[], scenario: "new" | "replay", store: string, context: SuiteContext) {
   context.progress(`Live records: ${store}, ${scenario}`);
   const options = { scenario, concurrency: 50, bodyBytes: 201 } as const;
+  if (scenario === "new") for (const worker of workers) await worker.warmUp();
   if (scenario === "replay") for (const worker of workers) await worker.keep(201);
   const compared = await compare(workers, options, context, async () => {});
   return compared.map(({ throughput }) => throughput);
