@@ -5,7 +5,8 @@ import type { Execution } from "../execution.ts";
 import type { Completion } from "../flight.ts";
 import { markerOutcome, type Outcome } from "../outcome.ts";
 import type { MaybePromise } from "../runtime.ts";
-import { type HeaderList, headersToKeep, replaceHeaders } from "./headers.ts";
+import { type HeaderList, headersToKeep, type KeepHeader, replaceHeaders } from "./headers.ts";
+import { keepSuccess } from "./keep.ts";
 import type { ResolvedHttpOptions } from "./options.ts";
 import { encodeResponse, type HttpResponse } from "./outcome.ts";
 
@@ -87,12 +88,13 @@ export class HttpRecording {
 
   /** Never rejects: the response is there, and must reach the client whatever the options' functions do. */
   async #finish(status: number, after: HeaderList): Promise<HttpResponse | undefined> {
-    let outcome: Outcome | undefined;
-    try {
-      outcome = this.#options.keep(status, after) ? this.#outcome(status, after) : undefined;
-    } catch (cause) {
-      this.#report("keep or keepHeaders threw, so the response is not kept", cause);
-    }
+    const { keep } = this.#options;
+    const kept = this.#ask(
+      "keep",
+      () => keep(status, after),
+      () => keepSuccess(status),
+    );
+    const outcome = kept ? this.#outcome(status, after) : undefined;
     if (!outcome) {
       await this.#execution.release("not-kept");
       return undefined;
@@ -109,6 +111,16 @@ export class HttpRecording {
     }
   }
 
+  /** What an option's function says. Where it throws, the default: a client has its 201, and the work must not run again. */
+  #ask<Answer>(option: string, asked: () => Answer, byDefault: () => Answer): Answer {
+    try {
+      return asked();
+    } catch (cause) {
+      this.#report(`${option} threw, so its default decided`, cause);
+      return byDefault();
+    }
+  }
+
   #report(what: string, cause: unknown): void {
     const error = new InvalidOptionError(`${what}: ${String(cause)}`, { cause });
     this.#engine.emit(this.#execution.operation, { type: "store-error", call: "complete", error });
@@ -121,8 +133,14 @@ export class HttpRecording {
       this.#engine.emit(operation, { type: "oversize", bytes: this.#bytes, limit, reason: "too-large" });
       return markerOutcome("too-large");
     }
-    const headers = headersToKeep(this.#before, after, this.#options.keepHeaders, (header) =>
-      this.#engine.emit(operation, { type: "header-dropped", header }),
+    const chosen = (keep: KeepHeader | undefined) =>
+      headersToKeep(this.#before, after, keep, (header) =>
+        this.#engine.emit(operation, { type: "header-dropped", header }),
+      );
+    const headers = this.#ask(
+      "keepHeaders",
+      () => chosen(this.#options.keepHeaders),
+      () => chosen(undefined),
     );
     const payload = encodeResponse({ status, headers, requestedAt: this.#requestedAt }, this.#chunks);
     this.#chunks = [];

@@ -37,13 +37,19 @@ describe("HttpRecording", () => {
   it.each([
     ["keep", { keep: () => fail() }],
     ["keepHeaders", { keepHeaders: () => fail() }],
-  ])("sends the response, keeps nothing and says so when %s throws", async (_name, options) => {
+  ])("lets the default decide and says so when %s throws: a success must not run again", async (_name, options) => {
     const { once, enter } = setUp(options);
     const events: OncewardEvent[] = [];
     once.on("*", (event) => void events.push(event));
     expect(await finish(await enter(keyed()), 200, [["X-A", "1"]])).toBeUndefined();
-    expect(events.map(({ type }) => type)).toEqual(["claimed", "store-error", "released"]);
+    expect(events.map(({ type }) => type)).toEqual(["claimed", "store-error", "completed"]);
     expect(events[1]).toMatchObject({ error: { code: "ERR_INVALID_OPTION", cause: { message: "on purpose" } } });
+    expect(header(answer(await enter(keyed())), "X-A")).toEqual(["1"]);
+  });
+
+  it("releases a failure when keep throws, as by default", async () => {
+    const { enter } = setUp({ keep: () => fail() });
+    await finish(await enter(keyed()), 500, []);
     await run(await enter(keyed())).recording.fail();
   });
 
