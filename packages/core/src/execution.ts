@@ -174,7 +174,7 @@ export class Execution implements LeaseHolder {
         this.#emit({ type: "completed", fence: this.#fence, runMs, storeMs, bytes: bytes.byteLength });
         return { kind: "kept", outcome };
       } catch (error) {
-        if (isOncewardError(error, "ERR_STORE_REJECTED") && outcome.kind !== "marker") {
+        if (this.#confirmed && isOncewardError(error, "ERR_STORE_REJECTED") && outcome.kind !== "marker") {
           this.#storeError("complete", error);
           outcome = this.#marker("rejected", original);
           bytes = await packOutcome(outcome, id, undefined);

@@ -100,6 +100,14 @@ describe("the store is unreachable at the claim", () => {
     expect(call.value).toEqual({ value: "paid", replayed: false });
   });
 
+  it("with failOpen says what a store objects to that is back: the claim, not the outcome", async () => {
+    const { once, store, events } = world.process({ failOpen: true });
+    store.next("claim", refused(), refused(new StoreRejectedError("no such table")));
+    expect((await once.run(name, () => "paid")).value).toBe("paid");
+    expect(events.map(({ type }) => type)).not.toContain("oversize");
+    expect(store.calls).toEqual(["claim", "claim"]);
+  });
+
   it("with failOpen releases nothing it does not hold when the work throws", async () => {
     const { once, store, heard } = world.process({ failOpen: true });
     store.next("claim", refused());
