@@ -100,6 +100,7 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
     if (recording.ended) return original.write.call(res, chunk, encoding as BufferEncoding, done);
     recording.write(bytesOf(chunk, encoding));
     if (!gone) return original.write.call(res, chunk, encoding as BufferEncoding, done);
+    patience?.refresh();
     takeHead();
     if (done) process.nextTick(done);
     return true;
@@ -165,8 +166,10 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
   function onGone(args: unknown[]): void {
     gone = { close: args };
     setClosed(res, false);
-    // Destroyed from this side, by an error handler or in a shutdown: if the handler has given up, nobody will say so.
-    if (!res.socket?.readableEnded && !res.socket?.errored) patience = setTimeout(giveUp, recording.leaseMs).unref();
+    // Cut from this side. Before the first byte that was a time-out or a shutdown, and the handler works on: Express would
+    // have answered its failure. After it, that may have been Express's way to end a failed response, which nobody tells.
+    const cutHere = !res.socket?.readableEnded && !res.socket?.errored;
+    if (cutHere && res.headersSent) patience = setTimeout(giveUp, recording.leaseMs).unref();
     for (const source of sources ?? []) keepFlowing(source);
     const { signal } = recording.context;
     if (signal.aborted) giveUp();

@@ -139,6 +139,39 @@ describe.each([
     expect([retry.replayed, retry.text === content, errors]).toEqual([true, true, []]);
   });
 
+  it.each(["before", "after"])(
+    "goes on with a handler whose connection this side cut %s the first byte, as time-outs and shutdowns do",
+    async (moment) => {
+      const once = testOnce({ leaseMs: 300 });
+      const app = framework();
+      let runs = 0;
+      const renewed = () =>
+        new Promise<void>((resolve) => {
+          const stop = once.on("lease-renewed", () => {
+            stop();
+            resolve();
+          });
+        });
+      app.post("/", idempotency(once, { scope }), async (req, res) => {
+        runs += 1;
+        if (moment === "after") res.write("a");
+        req.socket.destroy();
+        // Far longer than a lease in all, and not silent for that long once it has begun to write.
+        for (let part = 0; part < 6; part++) {
+          await renewed();
+          if (moment === "after") res.write("b");
+        }
+        res.end("c");
+      });
+      const { url } = await listen(app);
+      const kept = new Promise((resolve) => once.on("completed", resolve));
+      await expect(post(url, "k")).rejects.toThrow();
+      await kept;
+      const retry = await post(url, "k");
+      expect([runs, retry.replayed, retry.text]).toEqual([1, true, moment === "after" ? "abbbbbbc" : "c"]);
+    },
+  );
+
   it("reads a file to its end when the client goes away in the middle", async () => {
     const once = testOnce();
     const app = framework();
