@@ -42,8 +42,15 @@ export function protect(route: RouteOptions, guard: HttpGuard<FastifyRequest>): 
       const { recording } = decision;
       state.recording = recording;
       reply.hijack = refuseHijack;
+      const { raw } = reply;
       // Sent around Fastify, through reply.raw: nobody knows what.
-      reply.raw.once("finish", () => recording.ended || recording.abandon());
+      raw.once("finish", () => recording.ended || recording.abandon());
+      // Destroyed by the handler: nobody knows how far it got. For a client that has gone, Node does not call this.
+      const { destroy } = raw;
+      raw.destroy = (error) => {
+        if (!raw.destroyed) void recording.abandon();
+        return destroy.call(raw, error);
+      };
       done();
     }, done);
   };

@@ -244,6 +244,18 @@ it("leaves errors to the error handler, keeps its answer where asked to, and rel
   expect(runs).toBe(3);
 });
 
+it("abandons a response that the handler destroys: the next attempt takes over at once, and is told so", async () => {
+  const fastify = await start();
+  fastify.post("/", async (request, reply) => {
+    if (request.idempotency.attempt > 1) return { attempt: request.idempotency.attempt };
+    reply.raw.destroy();
+    return reply;
+  });
+  const url = await fastify.listen({ port: 0, host: "127.0.0.1" });
+  await expect(fetch(url, { method: "POST", headers })).rejects.toThrow();
+  expect(await (await fetch(url, { method: "POST", headers })).json()).toEqual({ attempt: 2 });
+});
+
 it("abandons what went around it through reply.raw", async () => {
   const fastify = await start({ leaseMs: 50 });
   const attempts: number[] = [];
