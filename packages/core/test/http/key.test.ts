@@ -72,11 +72,15 @@ describe("readKey", () => {
 
   it("takes what can go bare for the same key as its quoted form", () => {
     fc.assert(
-      fc.property(visible, (key) => {
-        const canGoBare = !/[\s",]/.test(key);
-        expect(invalid([key])).toBe(!canGoBare);
-        if (canGoBare) expect(read([key, quote(key)])).toBe(key);
-      }),
+      // What begins with a quote is not bare: it may well be another key in its quoted form, such as `" "`.
+      fc.property(
+        visible.filter((key) => !key.startsWith('"')),
+        (key) => {
+          const canGoBare = !/[\s",]/.test(key);
+          expect(invalid([key])).toBe(!canGoBare);
+          if (canGoBare) expect(read([key, quote(key)])).toBe(key);
+        },
+      ),
     );
   });
 
