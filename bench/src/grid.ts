@@ -60,6 +60,7 @@ export async function compareOn(grid: Grid): Promise<SuiteResult> {
         ({ subject }) => (scenario !== "conflict" || compares(subject)) && (isUsual || !isVariant(subject)),
       );
       await grid.empty();
+      for (const worker of chosen) await worker.ask({ ask: "forget" });
       if (scenario !== "new") for (const worker of chosen) await worker.keep(bodyBytes);
       cells.set(setting, await compare(chosen, setting, context, grid.empty));
     }

@@ -20,6 +20,8 @@ export interface Subject {
   request(key: string, payload: Payload): Promise<unknown>;
   /** Expired records are removed, where that takes a call. */
   sweep?(limit: number): Promise<number>;
+  /** The store was emptied: nothing is known any more. */
+  forget?(): void;
   close(): Promise<void>;
 }
 

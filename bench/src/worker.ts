@@ -46,6 +46,8 @@ async function answer(question: Question): Promise<unknown> {
       return measurement?.allocations(question.options, question.requests);
     case "close":
       return subject?.close();
+    case "forget":
+      return subject?.forget?.();
     case "executions":
       return executions;
     case "hold":

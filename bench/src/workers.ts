@@ -13,6 +13,7 @@ type Asked =
   | { readonly ask: "slice"; readonly options: SliceOptions }
   | { readonly ask: "allocations"; readonly options: SliceOptions; readonly requests: number }
   | { readonly ask: "heap"; readonly records: number; readonly bodyBytes: number }
+  | { readonly ask: "forget" }
   | { readonly ask: "executions" }
   | { readonly ask: "hold" }
   | { readonly ask: "let-go" }

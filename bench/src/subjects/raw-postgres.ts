@@ -23,6 +23,7 @@ function subject(query: Query, work: Work, close: () => Promise<void>) {
       if (key.startsWith("kept")) known.add(key);
       return result;
     },
+    forget: () => known.clear(),
     close,
   };
 }

@@ -16,13 +16,14 @@ function subject(commands: Commands, work: Work) {
   const known = new Set<string>();
   return {
     request: async (key: string, payload: Parameters<Work>[0]) => {
-      if (known.has(key)) return JSON.parse((await commands.get(key)) ?? "null") as unknown;
+      if (known.has(key)) return JSON.parse((await commands.get(key)) as string) as unknown;
       if (!(await commands.setIfAbsent(key, "running"))) throw new Error("The raw limit can't tell who came first");
       const result = await work(payload);
       await commands.set(key, JSON.stringify(result));
       if (key.startsWith("kept")) known.add(key);
       return result;
     },
+    forget: () => known.clear(),
     close: async () => void (await commands.close()),
   };
 }
