@@ -17,7 +17,10 @@ export async function signalTree(pid, signal) {
   if (signal === "SIGSTOP" || signal === "SIGKILL") {
     // A stopped parent forks no more, so that nobody slips through between listing and killing.
     const stopped = await stopTree(pid);
-    if (signal === "SIGKILL") for (const each of stopped) send(each, "SIGKILL");
+    if (signal === "SIGKILL") {
+      for (const each of stopped) send(each, "SIGKILL");
+      for (const each of stopped) await untilIn("ZX", each);
+    }
   } else if (signal === "SIGCONT") {
     for (const each of [...descendants(pid), pid]) send(each, "SIGCONT");
   } else {
@@ -36,19 +39,21 @@ async function stopTree(root) {
       send(pid, "SIGSTOP");
       stopped.add(pid);
     }
-    for (const pid of fresh) await untilStopped(pid);
+    for (const pid of fresh) await untilIn("TtZX", pid);
   }
 }
 
 /**
- * kill(2) returns before the target has noticed; a "paused" server must not answer one more request.
+ * kill(2) returns before the target has noticed; a "paused" server must not answer one more request, and a killed one
+ * must not hold on to its files.
  *
+ * @param {string} states As in /proc/[pid]/stat. A process that is gone needn't be waited for in any case.
  * @param {number} pid
  */
-async function untilStopped(pid) {
+async function untilIn(states, pid) {
   for (let attempt = 0; attempt < 2000; attempt += 1) {
     const state = stateOf(pid);
-    if (state === undefined || "TtZX".includes(state)) return;
+    if (state === undefined || states.includes(state)) return;
     await sleep(1);
   }
 }
