@@ -61,7 +61,6 @@ export function summaryTable({ suites }: RunResult): Pick<Table, "columns" | "ro
     columns: ["requests a second", "new key", "replay"],
     rows: [
       row("Redis (ioredis 5), beside bare `SET NX` + `SET` and `GET`", "redis", "Onceward, ioredis 5"),
-      row("the same with `detectNesting: false`", "redis", "Onceward, ioredis 5, detectNesting: false"),
       [
         "Redis, best client, beside the best peer that claims, stores and replays",
         figure("redis", "best new beside peers"),

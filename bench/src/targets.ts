@@ -43,7 +43,6 @@ const targets: readonly Target[] = [
   exactly("Postgres: statements for a new request", "Postgres new", 2),
   exactly("Postgres: statements for a replay", "Postgres replay", 1),
   ...bothOf("Redis, 50 at once, beside raw ioredis 5", "redis", "Onceward, ioredis 5", 0.9),
-  ...bothOf("the same with `detectNesting: false`", "redis", "Onceward, ioredis 5, detectNesting: false", 0.9),
   ...bothOf("Postgres, 50 at once, beside raw pg", "postgres", "Onceward", 0.9),
   ...(["new", "replay"] as const).map((scenario) =>
     ratio(`Redis, best of ours beside the best peer: ${scenario}`, "redis", `best ${scenario} beside peers`, 1.5),

@@ -67,8 +67,8 @@ export const oncewardIoredis5 = onIoredis((at) => new Redis(at));
 export const oncewardIoredis5Pipelining = onIoredis((at) => new Redis(at, { enableAutoPipelining: true }));
 export const oncewardIoredis5Codec = onIoredis((at) => new Redis(at), { codec: codec() });
 export const oncewardIoredis5Steps = onIoredis((at) => new Redis(at), { steps: 1 });
-export const oncewardIoredis5Flat = onIoredis((at) => new Redis(at), { detectNesting: false });
-export const oncewardMemoryFlat = onMemory({ detectNesting: false });
+export const oncewardIoredis5Nesting = onIoredis((at) => new Redis(at), { detectNesting: true });
+export const oncewardMemoryNesting = onMemory({ detectNesting: true });
 export const oncewardIoredis6 = onIoredis((at) => new Redis6(at) as unknown as Redis);
 export const oncewardIoredis5Alone = onIoredis((at) => new Redis(at), { join: false });
 
@@ -81,7 +81,6 @@ const onNodeRedis =
   };
 
 export const oncewardNodeRedis = onNodeRedis();
-export const oncewardNodeRedisFlat = onNodeRedis({ detectNesting: false });
 
 const onPostgres =
   (extras?: Extras): MakeSubject =>

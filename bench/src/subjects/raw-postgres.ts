@@ -12,8 +12,7 @@ const read = "SELECT result FROM raw WHERE id = $1 AND expires_at > now()";
 type Query = (name: string, text: string, values: unknown[]) => Promise<{ changed: number; rows: unknown[][] }>;
 
 /** The limit: two statements for a new request, one for a replay; nothing is compared, owned, leased or fenced. */
-function subject(query: Query, work: Work, close: () => Promise<void>) {
-  const known = new Set<string>();
+function subject(query: Query, work: Work, close: () => Promise<void>, known = new Set<string>()) {
   return {
     request: async (key: string, payload: Parameters<Work>[0]) => {
       if (known.has(key)) return JSON.parse((await query("read", read, [key])).rows[0]?.[0] as string) as unknown;
@@ -23,7 +22,6 @@ function subject(query: Query, work: Work, close: () => Promise<void>) {
       if (key.startsWith("kept")) known.add(key);
       return result;
     },
-    forget: () => known.clear(),
     close,
   };
 }
@@ -36,7 +34,8 @@ export const rawPg: MakeSubject = async (work, { postgresUrl }) => {
     const { rowCount, rows } = await pool.query<unknown[]>({ name, text, values, rowMode: "array" });
     return { changed: rowCount ?? 0, rows };
   };
-  return subject(query, work, () => pool.end());
+  const known = new Set<string>();
+  return { ...subject(query, work, () => pool.end(), known), forget: () => known.clear() };
 };
 
 export const rawPglite: MakeSubject = async (work) => {

@@ -12,7 +12,7 @@ export const memorySuite: Suite = {
       lineup: [
         ["Onceward", "Onceward, memory"],
         ["Onceward (A/A)", "Onceward, memory"],
-        ["Onceward, detectNesting: false", "Onceward, memory, detectNesting: false"],
+        ["Onceward, detectNesting: true", "Onceward, memory, detectNesting: true"],
         ["Onceward, somebody listens to events", "Onceward, memory, a listener"],
         ["Onceward, AES-GCM", "Onceward, memory, AES-GCM"],
         ["Onceward, one step", "Onceward, memory, one step"],

@@ -7,6 +7,7 @@ type NodeBuffer = typeof import("node:buffer");
 type AsyncHooks = typeof import("node:async_hooks");
 
 interface ProcessLike {
+  versions?: { node?: string };
   getBuiltinModule?: (id: string) => unknown;
 }
 
@@ -21,6 +22,9 @@ export const nodeCrypto = builtin<NodeCrypto>("node:crypto");
 export const nodeBuffer = builtin<NodeBuffer>("node:buffer")?.Buffer;
 /** For the detection of a run inside itself. */
 export const asyncHooks = builtin<AsyncHooks>("node:async_hooks");
+/** Since Node 24, the engine itself carries what is in an `AsyncLocalStorage`; before, hooks on every promise do. */
+export const asyncContextIsFree =
+  Number.parseInt(String((globalThis as { process?: ProcessLike }).process?.versions?.node), 10) >= 24;
 
 /** A value now, or later where the runtime only has asynchronous crypto. */
 export type MaybePromise<Value> = Value | Promise<Value>;

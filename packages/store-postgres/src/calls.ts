@@ -1,6 +1,5 @@
 import { StoreUnavailableError } from "@onceward/core";
 import type { Borrowed, ConnectionSource, PostgresCallback, PostgresQuery } from "./client.ts";
-import { createDeadlines } from "./deadlines.ts";
 import { isLostPreparedStatement, isSerializationFailure, isServerError, storeError } from "./errors.ts";
 
 /** Sends statements and never waits for ever. */
@@ -29,6 +28,7 @@ interface Call {
   readonly resolve: (rows: unknown[][]) => void;
   readonly reject: (error: Error) => void;
   connection: Borrowed | undefined;
+  timer: NodeJS.Timeout | undefined;
   /** The caller has gone. */
   givenUp: boolean;
 }
@@ -46,11 +46,11 @@ export function createCalls(source: ConnectionSource, options: CallOptions): Cal
   const lingering = new Map<Borrowed, NodeJS.Timeout>();
   let { prepare } = options;
 
-  const deadlines = createDeadlines<Call>(timeoutMs, (call) => {
+  const giveUp = (call: Call): void => {
     call.givenUp = true;
     if (call.connection !== undefined) linger(call.connection);
     call.reject(new StoreUnavailableError(`Postgres did not answer within ${timeoutMs} ms.`));
-  });
+  };
 
   /** Whether the server says that it has not run the statement, so that to repeat it is right. */
   const mayRepeat = (query: PostgresQuery, error: unknown): boolean => {
@@ -79,7 +79,7 @@ export function createCalls(source: ConnectionSource, options: CallOptions): Cal
     send(connection, call.query, (error, rows) => {
       if (call.givenUp) return undo(connection, call, error);
       if (mayRepeat(call.query, error)) return sendCall(connection, call);
-      deadlines.delete(call);
+      clearTimeout(call.timer);
       connection.giveBack(isBroken(error));
       if (error) call.reject(storeError(error));
       else call.resolve(rows ?? []);
@@ -114,13 +114,13 @@ export function createCalls(source: ConnectionSource, options: CallOptions): Cal
   return {
     run: (query, undo) =>
       new Promise((resolve, reject) => {
-        const call: Call = { query, undo, resolve, reject, connection: undefined, givenUp: false };
-        deadlines.add(call);
+        const call: Call = { query, undo, resolve, reject, connection: undefined, timer: undefined, givenUp: false };
+        call.timer = setTimeout(giveUp, timeoutMs, call);
         source.borrow((error, connection) => {
           // When it comes too late, nothing was sent.
           if (call.givenUp) return connection?.giveBack(false);
           if (connection === undefined) {
-            deadlines.delete(call);
+            clearTimeout(call.timer);
             return reject(storeError(error));
           }
           call.connection = connection;

@@ -87,22 +87,33 @@ function isCluster(client: Connection): client is ClusterConnection {
   return "isCluster" in client && client.isCluster === true;
 }
 
+/** As many commands leave in one write. Fewer cost the client time, more keep the server waiting. */
+const WRITE_TOGETHER = 16;
+
 /**
- * Lets all commands of one tick leave in one write. ioredis writes each on its own: at concurrency 50, the client's time
- * for a claim and a complete went from 15.7 µs to 7.5 µs, that for a replay from 6.8 µs to 3.1 µs. A pipeline per tick
- * gained nothing (12.2 µs and 7.0 µs).
+ * Lets the commands of one tick leave together. ioredis writes each on its own: at concurrency 50, the client's time for a
+ * claim and a complete went from 15.7 µs to 7.5 µs, that for a replay from 6.8 µs to 3.1 µs. All of a tick in one write
+ * would let client and server wait for each other in turn: in groups, new requests are 1.6 times as many, replays 1.35.
  */
 function tickCork(client: Connection): () => void {
-  let corked = false;
+  let held: Connection["stream"];
+  let commands = 0;
+  const release = () => {
+    held?.uncork();
+    held = undefined;
+  };
   return () => {
     const { stream } = client;
-    if (corked || stream === undefined || stream === null || typeof stream.cork !== "function") return;
-    corked = true;
-    stream.cork();
-    process.nextTick(() => {
-      corked = false;
-      stream.uncork();
-    });
+    if (held === undefined) {
+      if (typeof stream?.cork !== "function") return;
+      held = stream;
+      commands = 0;
+      held.cork();
+      process.nextTick(release);
+    } else if (++commands % WRITE_TOGETHER === 0) {
+      held.uncork();
+      held.cork();
+    }
   };
 }
 

@@ -191,10 +191,15 @@ it("the context has key and fence; fences grow with every claim", async () => {
 
 describe("a run inside itself", () => {
   it("is rejected, at any depth, instead of waiting for itself", async () => {
-    const { once } = world.process();
+    const { once } = world.process({ detectNesting: true });
     const inner = { ...name, key: "inner" };
     const call = once.run(name, () => once.run(inner, () => once.run(name, () => "never")));
     await expect(call).rejects.toMatchObject({ code: "ERR_NESTED_RUN" });
+  });
+
+  it("is looked for where that costs nothing", () => {
+    const { once } = world.process();
+    expect(once.engine.options.detectNesting).toBe(Number.parseInt(process.versions.node, 10) >= 24);
   });
 
   it("is in progress where nobody looks for it", async () => {
@@ -204,20 +209,21 @@ describe("a run inside itself", () => {
   });
 
   it("on another store is none", async () => {
-    const [outer, inner] = [world.process(), createWorld().process()];
+    const outer = world.process({ detectNesting: true });
+    const inner = createWorld().process({ detectNesting: true });
     const call = await outer.once.run(name, async () => (await inner.once.run(name, () => "inner")).value);
     expect(call.value).toBe("inner");
   });
 
   it("of another key, and after the outer one, is none", async () => {
-    const { once } = world.process();
+    const { once } = world.process({ detectNesting: true });
     const outer = await once.run(name, () => once.run({ ...name, key: "inner" }, () => "inner"));
     expect(outer.value).toEqual({ value: "inner", replayed: false });
     expect((await once.run(name, () => outer.value)).replayed).toBe(true);
   });
 
   it("is none when the outer work has ended and only left something behind, such as a timer", async () => {
-    const { once } = world.process();
+    const { once } = world.process({ detectNesting: true });
     let ended = () => {};
     const leftBehind = new Promise<void>((resolve) => {
       ended = resolve;
