@@ -165,6 +165,28 @@ describe("one after the other", () => {
     await reconnect(1);
   });
 
+  it("what is no longer found can be claimed at once, to the microsecond", async () => {
+    const [store, other] = instances().stores;
+    for (let round = 0; round < 50; round += 1) {
+      const id = unique();
+      await store.complete(id, (await claimed(store, id)).token, bytes("brief"), 1);
+      await eventually(async () => (await other.find(id)) === null, { what: "it expires", intervalMs: 0 });
+      await claimed(other, id);
+      expect(await store.find(id)).toMatchObject({ state: "running" });
+    }
+  });
+
+  it("what has expired for a majority is gone, also where it arrived so late that it has time left", async () => {
+    const [store, other] = instances().stores;
+    const id = unique();
+    const { token } = await claimed(store, id);
+    await third.pause();
+    expect(await store.complete(id, token, bytes("brief"), 500)).toBe(true);
+    await eventually(async () => (await other.find(id)) === null, { what: "it expires" });
+    await third.resume();
+    expect(await other.claim(id, request())).toMatchObject({ state: "claimed" });
+  });
+
   it("what has expired on a server that missed the next claim does not come back", async () => {
     const { stores, cutOff, reconnect } = instances();
     const [store, other] = stores;

@@ -57,12 +57,12 @@ local function eachStep(steps, callback)
   end
 end
 
--- When the record is forgotten, in microseconds.
+-- When the record is forgotten, in microseconds. Counted from a whole millisecond, as all who read the record do.
 local function endsAt(r)
-  if r.state == "C" then
-    return r.extra + r.ttlMs * 1000
-  end
-  return r.leaseStart + math.max(r.retainMs, r.leaseMs) * 1000
+  local completed = r.state == "C"
+  local start = completed and r.extra or r.leaseStart
+  local forMs = completed and r.ttlMs or math.max(r.retainMs, r.leaseMs)
+  return (math.floor(start / 1000) + forMs) * 1000
 end
 
 -- Whether the record is to be treated as absent. Redis deletes by itself what is past its time, except where records

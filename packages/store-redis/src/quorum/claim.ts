@@ -26,7 +26,7 @@ export async function quorumClaim(quorum: Quorum, id: string, request: ClaimRequ
     const mine = votes.filter(({ line }) => line?.state === "R" && line.token === token);
     const others = votes.filter((vote) => !mine.includes(vote));
     if (mine.length >= majority) {
-      const done = completedMeanwhile(mine, others);
+      const done = completedMeanwhile(mine, others, majority);
       return done === undefined ? settleClaim(quorum, id, token, mine, others) : conclude(quorum, id, done, votes);
     }
     // Where no answer came, the claim may yet arrive.
@@ -82,12 +82,15 @@ function formerFence({ former }: Vote): number {
 
 /**
  * An outcome that some server has although a majority let us claim: the runner could tell only few before its lease ran
- * out. Not one that is older than what our claims have replaced, such as a removal that this server has missed.
+ * out. Not one that is older than what our claims have replaced, such as a removal that this server has missed; nor one
+ * that a majority had too, and for which its time is over.
  */
-function completedMeanwhile(mine: readonly Vote[], others: readonly Vote[]): Group | undefined {
+function completedMeanwhile(mine: readonly Vote[], others: readonly Vote[], majority: number): Group | undefined {
   const replaced = Math.max(...mine.map(formerFence));
+  const hadOutcome = ({ former }: Vote) => former.length > 0 && parseRecord(former).state === "C";
+  const expired = mine.filter((vote) => formerFence(vote) === replaced && hadOutcome(vote)).length >= majority;
   return groupsOf(others)
-    .filter(({ line }) => line.state === "C" && line.fence >= replaced)
+    .filter(({ line }) => line.state === "C" && (expired ? line.fence > replaced : line.fence >= replaced))
     .sort((a, b) => b.line.fence - a.line.fence)[0];
 }
 
