@@ -27,6 +27,8 @@ export interface Subscriber {
   message(payload: string): void;
   /** Messages may have been missed: the subscription is lost, could not be restored yet, or was restored just now. */
   missed(): void;
+  /** The caller has ended its client, and with it this subscription: else it would keep the process alive. */
+  ended(): void;
 }
 
 /** What the store needs of a client library. Strings in replies are Buffers, since outcomes are bytes. */

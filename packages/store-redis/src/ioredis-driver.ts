@@ -13,6 +13,7 @@ interface Connection extends IoredisClient {
   subscribe(channel: string): Promise<unknown>;
   disconnect(): void;
   on(event: string, listener: (...args: string[]) => void): unknown;
+  removeListener(event: string, listener: () => void): unknown;
 }
 
 interface Pipeline {
@@ -156,14 +157,19 @@ function subscribe(client: Connection, channel: string, subscriber: Subscriber):
     delayMs = Math.min(delayMs * 2, RECONNECT_MAX_MS);
   };
 
-  return {
-    ready: open(),
-    close: () => {
-      closed = true;
-      clearTimeout(timer);
-      connection?.disconnect();
-    },
+  const close = () => {
+    closed = true;
+    clearTimeout(timer);
+    client.removeListener("end", ended);
+    connection?.disconnect();
   };
+  const ended = () => {
+    close();
+    subscriber.ended();
+  };
+  client.on("end", ended);
+
+  return { ready: open(), close };
 }
 
 function pick<T>(items: readonly T[]): T | undefined {

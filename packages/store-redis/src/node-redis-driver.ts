@@ -10,6 +10,7 @@ interface Connection extends NodeRedisClient {
   disconnect?(): Promise<unknown>;
   destroy?(): void;
   on(event: string, listener: () => void): unknown;
+  removeListener(event: string, listener: () => void): unknown;
 }
 
 /** Strings as Buffers: the first is node-redis 4's way, the second ("$" is the type of bulk strings) that of 5 and later. */
@@ -64,10 +65,16 @@ function subscribe(client: Connection, channel: string, subscriber: Subscriber):
   // node-redis reconnects by itself and subscribes anew before it says that it is ready.
   for (const event of ["reconnecting", "ready"]) connection.on(event, () => subscribed && subscriber.missed());
   const close = () => {
+    client.removeListener("end", ended);
     // Version 4 has no `destroy`. Either complains about a connection that isn't open.
     const closing = async () => (connection.destroy !== undefined ? connection.destroy() : connection.disconnect?.());
     closing().catch(() => {});
   };
+  const ended = () => {
+    close();
+    subscriber.ended();
+  };
+  client.on("end", ended);
   return {
     ready: (async () => {
       try {

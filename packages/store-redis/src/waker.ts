@@ -26,6 +26,10 @@ export function redisWaker(server: Server, prefix: string): Waker {
         for (const wake of waiting.get(fullKey) ?? []) wake();
       },
       missed: wakeAll,
+      ended: () => {
+        subscription = undefined;
+        wakeAll();
+      },
     });
     const mine = subscription;
     try {

@@ -131,6 +131,24 @@ describe.each(["ioredis", "node-redis"])("waiting with %s", (name) => {
     await other.ping();
     await other.close();
   });
+
+  it("ends with the caller's client, and begins again with it", async () => {
+    const store = open();
+    const id = unique();
+    const { token, fence } = await claimed(store, id);
+    const watch = store.watch(id, fence, never());
+    await eventually(async () => (await subscribers()) === 1, { what: "the store listens" });
+    close();
+    await watch;
+    await eventually(async () => (await subscribers()) === 0, { what: "nothing keeps the process alive" });
+    await (client as Redis).connect();
+    const again = store.watch(id, fence, never());
+    await eventually(async () => (await subscribers()) === 1, { what: "the store listens again" });
+    await store.complete(id, token, bytes("done"), HOUR_MS);
+    await again;
+    await store.close();
+    expect((client as Redis).listenerCount("end")).toBe(0);
+  });
 });
 
 it("resolves or rejects every watch when the server goes away for good", async () => {
