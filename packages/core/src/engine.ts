@@ -17,7 +17,7 @@ import {
   type Settlement,
   type Surroundings,
 } from "./execution.ts";
-import { type Completion, Flight, type News } from "./flight.ts";
+import { type Completion, Flight, type Leaving, type News } from "./flight.ts";
 import { createHasher } from "./hash.ts";
 import { createToken, maskKey } from "./keys.ts";
 import type { Policy, ResolvedOptions } from "./options.ts";
@@ -34,7 +34,7 @@ export type Entry =
 interface Caller {
   readonly operation: Operation;
   readonly policy: Policy;
-  readonly signal: AbortSignal | undefined;
+  readonly signal: Leaving | undefined;
   readonly startedAt: number;
   /** Of the runner it waited for last, and how often in vain: a watch that cries wolf must not become a busy loop. */
   waitedFor: number | undefined;
@@ -85,7 +85,7 @@ export class Engine {
   }
 
   /** Claims the operation for the caller, or waits for its outcome. Rejects with the situation's error otherwise. */
-  async enter(operation: Operation, policy: Policy, signal?: AbortSignal | undefined): Promise<Entry> {
+  async enter(operation: Operation, policy: Policy, signal?: Leaving | undefined): Promise<Entry> {
     const caller: Caller = { operation, policy, signal, startedAt: monotonicNow(), waitedFor: undefined, vainWaits: 0 };
     for (;;) {
       if (this.#closing)

@@ -2,6 +2,14 @@ import type { OncewardError } from "./errors.ts";
 import type { Outcome } from "./outcome.ts";
 import { startTimer } from "./runtime.ts";
 
+/** What is needed of an AbortSignal. */
+export interface Leaving {
+  readonly aborted: boolean;
+  throwIfAborted(): void;
+  addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void;
+  removeEventListener(type: "abort", listener: () => void): void;
+}
+
 /** An outcome that can be given to duplicates. */
 export interface Completion {
   readonly fingerprint: string;
@@ -63,7 +71,7 @@ export class Flight {
   }
 
   /** Waits for the news, at most so long. */
-  join(options: { waitMs: number; undecided: boolean; signal: AbortSignal | undefined }): Promise<News> {
+  join(options: { waitMs: number; undecided: boolean; signal: Leaving | undefined }): Promise<News> {
     if (this.landed) return Promise.resolve(this.landed);
     const { waitMs, undecided, signal } = options;
     this.#joiners ??= new Set();

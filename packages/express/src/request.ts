@@ -45,13 +45,17 @@ export class RequestView implements HttpRequestView<Request> {
     return headersOf(this.#res);
   }
 
+  hasGone(): boolean {
+    return this.#res.destroyed || this.request.socket.destroyed;
+  }
+
   get signal(): AbortSignal {
     if (!this.#gone) {
       const gone = new AbortController();
       this.#gone = gone;
       this.#onClose = () => gone.abort();
       this.#res.once("close", this.#onClose);
-      if (this.#res.destroyed || this.request.socket.destroyed) gone.abort();
+      if (this.hasGone()) gone.abort();
     }
     return this.#gone.signal;
   }

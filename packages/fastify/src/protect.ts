@@ -1,5 +1,11 @@
-import { type HttpGuard, InvalidOptionError } from "@onceward/core";
-import type { FastifyRequest, preHandlerHookHandler, preValidationHookHandler, RouteOptions } from "fastify";
+import { type HttpGuard, type HttpRecording, InvalidOptionError } from "@onceward/core";
+import type {
+  FastifyReply,
+  FastifyRequest,
+  preHandlerHookHandler,
+  preValidationHookHandler,
+  RouteOptions,
+} from "fastify";
 import { send } from "./reply.ts";
 import { RequestView, snapshotOf } from "./request.ts";
 import { stateOf } from "./state.ts";
@@ -42,19 +48,34 @@ export function protect(route: RouteOptions, guard: HttpGuard<FastifyRequest>): 
       const { recording } = decision;
       state.recording = recording;
       reply.hijack = refuseHijack;
-      const { raw } = reply;
-      // Sent around Fastify, through reply.raw: nobody knows what.
-      raw.once("finish", () => recording.ended || recording.abandon());
-      // Destroyed by the handler: nobody knows how far it got. For a client that has gone, Node does not call this.
-      const { destroy } = raw;
-      raw.destroy = (error) => {
-        if (!raw.destroyed) void recording.abandon();
-        return destroy.call(raw, error);
-      };
+      watchRaw(reply.raw, recording);
       done();
     }, done);
   };
   route.preHandler = [...list(route.preHandler), enter];
+}
+
+const watching = Symbol("@onceward/fastify");
+type RawReply = FastifyReply["raw"];
+type Watched = RawReply & { [watching]: HttpRecording };
+
+/** Notices what a handler does around Fastify. Functions for all replies: closures for each held its objects back from the collector. */
+function watchRaw(raw: RawReply, recording: HttpRecording): void {
+  (raw as Watched)[watching] = recording;
+  raw.on("finish", abandonUnlessEnded);
+  raw.destroy = destroyWatched;
+}
+
+/** Sent through reply.raw: nobody knows what. */
+function abandonUnlessEnded(this: RawReply): void {
+  const recording = (this as Watched)[watching];
+  if (!recording.ended) void recording.abandon();
+}
+
+/** Destroyed by the handler: nobody knows how far it got. For a client that has gone, Node does not call this. */
+function destroyWatched(this: RawReply, error?: Error): RawReply {
+  if (!this.destroyed) void (this as Watched)[watching].abandon();
+  return Object.getPrototypeOf(this).destroy.call(this, error) as RawReply;
 }
 
 function refuseHijack(): never {

@@ -43,6 +43,10 @@ export class RequestView implements HttpRequestView<FastifyRequest> {
     return headersOf(this.#reply);
   }
 
+  hasGone(): boolean {
+    return this.#reply.raw.destroyed;
+  }
+
   get signal(): AbortSignal {
     if (!this.#gone) {
       const controller = new AbortController();

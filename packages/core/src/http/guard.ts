@@ -11,7 +11,7 @@ import { problemResponse } from "./problem.ts";
 import { HttpRecording } from "./recording.ts";
 import { replayOf } from "./replay.ts";
 import { resolveHttpOptions } from "./resolve-options.ts";
-import type { HttpRequestView } from "./view.ts";
+import { clientOf, type HttpRequestView } from "./view.ts";
 
 /** What a binding is to do. */
 export type HttpDecision =
@@ -29,7 +29,9 @@ export interface HttpGuard<Request> {
   enter(view: HttpRequestView<Request>): Promise<HttpDecision> | undefined;
 }
 
-const protectedRequests = new WeakSet<object>();
+/** A mark on the request: in a WeakSet, requests cost the collector more. */
+const isProtected = Symbol("@onceward/core");
+type Identity = object & { [isProtected]?: true };
 const noValues: readonly string[] = [];
 
 /** Makes a guard from layers of options: the app's, then the route's. They are checked here. */
@@ -47,31 +49,32 @@ export function httpGuard<Request>(
 
   async function decide(view: HttpRequestView<Request>, values: readonly string[]): Promise<HttpDecision> {
     const requestedAt = Date.now();
+    const client = clientOf(view);
     let received: ReceivedKey | undefined;
     try {
       received = readKey(values, options.keyFormat, options.maxKeyLength);
       const policy = policyOf(view);
       const operation = await identify(view, received?.key, policy);
-      if (protectedRequests.has(view.identity)) {
+      if ((view.identity as Identity)[isProtected]) {
         throw new InvalidOptionError(
           `${where} was called on a request that is protected already, and would wait for itself. Protect each route once`,
         );
       }
       const before = view.responseHeaders();
-      const entry = await engine.enter(operation, policy, view.signal);
+      const entry = await engine.enter(operation, policy, client);
       const replay = (completion: Completion) => replayOf(options, completion, operation.key, received?.received);
       if (entry.kind === "replay") {
         const response = await replay(entry);
         return { kind: "answer", context: unprotectedContext(operation.key), response, replayed: true };
       }
-      protectedRequests.add(view.identity);
+      (view.identity as Identity)[isProtected] = true;
       const { execution } = entry;
       const recording = new HttpRecording({ engine, execution, options, before, requestedAt, replay });
       const known = execution.takenOver ? await reconciled(view.request, recording) : undefined;
       if (known) return { kind: "answer", context: execution.context, response: known, replayed: false };
       return { kind: "run", context: execution.context, recording };
     } catch (error) {
-      if (view.signal?.aborted && error === view.signal.reason) return { kind: "gone" };
+      if (client?.aborted && error === (view.signal as AbortSignal).reason) return { kind: "gone" };
       const response = isOncewardError(error) ? problemResponse(error, options, received?.key) : undefined;
       if (!response) throw error;
       return { kind: "answer", context: unprotectedContext(received?.key), response, replayed: false };

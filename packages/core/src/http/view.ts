@@ -1,3 +1,4 @@
+import type { Leaving } from "../flight.ts";
 import type { MaybePromise } from "../runtime.ts";
 import type { HttpBody } from "./body.ts";
 import type { HeaderList } from "./headers.ts";
@@ -21,4 +22,41 @@ export interface HttpRequestView<Request> {
   readonly responseHeaders: () => HeaderList;
   /** Aborts when the client goes away: the request then stops waiting. */
   readonly signal?: AbortSignal | undefined;
+  /** Whether it has gone: `signal` is aborted then, at the latest when it is asked for. With this, `signal` is asked for only by requests that wait: to make one costs others 10 %. */
+  readonly hasGone?: (() => boolean) | undefined;
+}
+
+interface Watched {
+  hasGone(): boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Whoever sent the request, as the engine asks for it; its signal is made for those who listen. */
+class Client implements Leaving {
+  readonly #view: Watched;
+
+  constructor(view: Watched) {
+    this.#view = view;
+  }
+
+  get aborted(): boolean {
+    return this.#view.hasGone();
+  }
+
+  throwIfAborted(): void {
+    if (this.aborted) this.#view.signal.throwIfAborted();
+  }
+
+  addEventListener(type: "abort", listener: () => void, options?: { readonly once?: boolean }): void {
+    this.#view.signal.addEventListener(type, listener, options);
+  }
+
+  removeEventListener(type: "abort", listener: () => void): void {
+    this.#view.signal.removeEventListener(type, listener);
+  }
+}
+
+/** The client of a request: its signal, or what asks for that only when it must. */
+export function clientOf<Request>(view: HttpRequestView<Request>): Leaving | undefined {
+  return view.hasGone ? new Client(view as Watched) : view.signal;
 }

@@ -298,14 +298,28 @@ describe("httpGuard", () => {
     await finish(first);
   });
 
-  it("stops waiting when the client has gone", async () => {
-    const { enter } = setUp();
+  it.each(["by its signal alone", "and when asked"])("stops waiting when the client has gone, told %s", async (how) => {
+    const { once, enter } = setUp();
     const running = await enter(keyed());
-    const gone = new AbortController();
-    const waiting = enter(keyed({ signal: gone.signal }));
-    gone.abort();
+    const { signal, abort } = client();
+    // Joined, and so listening, when that event's turn is over.
+    const joined = new Promise<void>((resolve) => once.on("waiting", () => setImmediate(resolve)));
+    const waiting = enter(keyed({ signal, ...(how === "and when asked" && { hasGone: () => signal.aborted }) }));
+    await joined;
+    abort();
     expect((await waiting)?.kind).toBe("gone");
     await finish(running);
+  });
+
+  it("neither runs for a client that has gone, nor asks for the signal of one that stays", async () => {
+    const { enter } = setUp();
+    const { signal, abort } = client();
+    const stays = { ...keyed(), hasGone: () => false };
+    const asked = Object.defineProperty(stays, "signal", { get: () => expect.unreachable("nobody waits") });
+    await finish(await enter(asked));
+    expect((await enter({ ...keyed(), hasGone: () => false }))?.kind).toBe("answer");
+    abort();
+    expect((await enter(keyed({ signal, hasGone: () => signal.aborted })))?.kind).toBe("gone");
   });
 
   it.each<[HttpOptions<Asked>, RegExp]>([
@@ -331,3 +345,8 @@ describe("httpGuard", () => {
     expect(() => httpGuard({} as Onceward, "idempotency", { scope: "shared" })).toThrow(/onceward/);
   });
 });
+
+function client() {
+  const gone = new AbortController();
+  return { signal: gone.signal, abort: () => gone.abort() };
+}

@@ -25,6 +25,7 @@ export interface Asked {
   readonly user?: string;
   readonly before?: HeaderList;
   readonly signal?: AbortSignal;
+  readonly hasGone?: () => boolean;
 }
 
 const opened: Onceward[] = [];
@@ -45,7 +46,10 @@ export function setUp(options: HttpOptions<Asked> = {}, store: Store = memorySto
       header: (name) => asked.lines?.[name] ?? (asked.headers?.[name] === undefined ? [] : [asked.headers[name]]),
       body: () => ({ kind: "parsed", value: asked.body ?? {} }),
       responseHeaders: () => asked.before ?? [],
-      signal: asked.signal,
+      get signal() {
+        return asked.signal;
+      },
+      hasGone: asked.hasGone,
     } satisfies HttpRequestView<Asked>);
   return { once, guard, enter };
 }
