@@ -8,7 +8,8 @@
 --#include record
 local text = redis.call("GET", KEYS[1])
 local r = parse(text)
-if gone(r, now) or r.state == "K" then
+-- How long there is an outcome is for Redis to say, as it is for claim: one with a TTL of 1 ms stays a little longer.
+if not r or r.state == "K" or (r.state ~= "C" and gone(r, now)) then
   return false
 end
 local names = {}

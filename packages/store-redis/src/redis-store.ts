@@ -10,7 +10,7 @@ import {
 import type { Argument, Script } from "./driver.ts";
 import { scripts } from "./generated/scripts.ts";
 import { type RedisStoreOptions, resolveOptions } from "./options.ts";
-import { bufferOf, claimArguments, expiry, readClaim, readFind } from "./record.ts";
+import { argumentOf, bufferOf, claimArguments, expiry, readClaim, readFind } from "./record.ts";
 import { redisServer } from "./server.ts";
 import { sizeGuard } from "./size.ts";
 import { redisWaker } from "./waker.ts";
@@ -72,7 +72,7 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
       });
     },
     complete: (id, token, outcome, ttlMs) =>
-      guarded(outcome, () => ask(scripts.complete, id, [token, bufferOf(outcome), String(ttlMs), expiry(ttlMs)])),
+      guarded(outcome, () => ask(scripts.complete, id, [token, argumentOf(outcome), String(ttlMs), expiry(ttlMs)])),
     release: (id, token) => ask(scripts.release, id, [token]),
     renew: (id, token, leaseMs) => ask(scripts.renew, id, [token, String(leaseMs)]),
     saveStep: (id, token, name, result) =>
