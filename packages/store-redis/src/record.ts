@@ -213,7 +213,7 @@ export function expiry(ttlMs: number): string {
  */
 export function argumentOf(bytes: Uint8Array): Argument {
   const buffer = bufferOf(bytes);
-  return bytes.byteLength <= 4_096 && isAscii(buffer) ? buffer.latin1Slice() : buffer;
+  return bytes.byteLength <= 4_096 && isAscii(buffer) ? buffer.toString("latin1") : buffer;
 }
 
 /** The same bytes as a Buffer. */

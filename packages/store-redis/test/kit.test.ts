@@ -1,10 +1,11 @@
-import { countingProxy, startRedis } from "@onceward/test-servers";
+import { countingProxy, eventually, startRedis } from "@onceward/test-servers";
 import { testStore } from "@onceward/testkit";
 import { Redis } from "ioredis";
 import { Redis as Redis6 } from "ioredis-6";
-import { afterAll } from "vitest";
+import { afterAll, it } from "vitest";
 import { type RedisClient, redisStore } from "../src/index.ts";
 import { connectNodeRedis, TEST_TIMEOUT_MS } from "./clients.ts";
+import { bytes, claimed, unique } from "./helpers.ts";
 
 const server = await startRedis();
 const proxy = await countingProxy(server.port);
@@ -37,3 +38,14 @@ for (const [name, client] of Object.entries(subjects)) {
     outage: { begin: () => server.pause(), end: () => server.resume() },
   });
 }
+
+it("what is no longer found can be claimed at once, also after the shortest TTL", async () => {
+  const store = redisStore({ client: clients["ioredis 5"], timeoutMs: TEST_TIMEOUT_MS });
+  for (let round = 0; round < 50; round += 1) {
+    const id = unique();
+    await store.complete(id, (await claimed(store, id)).token, bytes("brief"), 1);
+    await eventually(async () => (await store.find(id)) === null, { what: "it expires", intervalMs: 0 });
+    await claimed(store, id);
+  }
+  await store.close();
+});

@@ -142,7 +142,8 @@ async function hasten(what: "lapse" | "expire", id: string, store: Store, model:
   if (record?.state !== "claimed") return;
   const { token } = record;
   const lapses = what === "lapse";
-  expect(await (lapses ? store.renew(id, token, 1) : store.complete(id, token, bytes("brief"), 1)), what).toBe(true);
+  // Not 1 ms, which servers that count whole milliseconds may round up for one call and not for the other.
+  expect(await (lapses ? store.renew(id, token, 1) : store.complete(id, token, bytes("brief"), 2)), what).toBe(true);
   if (lapses) record.leaseEndsAt = model.now;
   else model.records.delete(id);
   const state = lapses ? "abandoned" : undefined;
