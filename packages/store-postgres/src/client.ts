@@ -40,6 +40,8 @@ export interface PostgresPoolConnection extends PostgresConnection {
 /** A `pg.Pool`. */
 export interface PostgresPool {
   readonly totalCount: number;
+  /** True from the call of `end()` on, which waits for every connection that is out. */
+  readonly ending?: boolean;
   readonly options?: { readonly max?: number | undefined };
   connect(): Promise<PostgresPoolConnection>;
   connect(done: PostgresCallback<PostgresPoolConnection>): void;

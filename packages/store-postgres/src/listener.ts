@@ -32,6 +32,8 @@ type Subscribe = (notified: (payload: string) => void, lost: () => void) => Prom
 const POLL_MS = 100;
 /** How soon a silent loss of the connection is noticed while somebody waits. */
 const CHECK_MS = 5_000;
+/** How soon the connection goes back to a pool that is ending; a pool doesn't tell. */
+const ENDING_MS = 500;
 /** Doubled after every failure. */
 const FIRST_RETRY_MS = 50;
 /** When a lost subscription isn't back by then, waiters stop relying on it. */
@@ -39,12 +41,12 @@ const GIVE_UP_MS = 5_000;
 
 /** Makes the {@link Listener} of a store. It connects when somebody first waits. */
 export function createListener(options: ListenerOptions): Listener {
-  const { timeoutMs, onWarning } = options;
+  const { client, timeoutMs, onWarning } = options;
   const waiters = new Map<string, Set<() => void>>();
   const subscribeOnce = subscriber(options);
   let current: Subscription | undefined;
   let connecting: Promise<boolean> | undefined;
-  let checking: NodeJS.Timeout | undefined;
+  let checking: NodeJS.Timeout[] = [];
   let retryAt = 0;
   let warned = false;
   let closed = false;
@@ -55,7 +57,7 @@ export function createListener(options: ListenerOptions): Listener {
 
   const drop = async (subscription: Subscription | undefined) => {
     current = undefined;
-    clearInterval(checking);
+    for (const timer of checking) clearInterval(timer);
     await subscription?.end();
   };
 
@@ -71,10 +73,14 @@ export function createListener(options: ListenerOptions): Listener {
     }
     current = subscription;
     warned = false;
-    checking = setInterval(() => {
-      if (waiters.size > 0) within(subscription.check(), timeoutMs).catch(lost);
-    }, CHECK_MS);
-    checking.unref();
+    const check = () => waiters.size > 0 && within(subscription.check(), timeoutMs).catch(lost);
+    const leave = () => {
+      if (!isPool(client) || client.ending !== true) return;
+      drop(subscription);
+      wake(waiters.keys());
+    };
+    checking = [setInterval(check, CHECK_MS), setInterval(leave, ENDING_MS)];
+    for (const timer of checking) timer.unref();
     return true;
   };
 

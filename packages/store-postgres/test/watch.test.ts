@@ -68,6 +68,16 @@ describe("one subscription", () => {
     await again;
   });
 
+  it("ends with the caller's pool, which would wait for it for ever", async () => {
+    const ending = openPool(server.url);
+    const store = testing(postgresStore({ client: ending }));
+    const { id, fence } = await claimed(store);
+    const watch = watching(store, id, fence);
+    await isWatched(id);
+    await ending.end();
+    await watch;
+  });
+
   it("survives the crash and the restart of the server", async () => {
     const store = testing(postgresStore({ client: pool }));
     const { id, token, fence } = await claimed(store);
