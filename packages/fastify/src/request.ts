@@ -75,8 +75,17 @@ export function snapshotOf(request: FastifyRequest): HttpBody {
   const body = bodyOf(request);
   if (body.kind !== "parsed" || typeof body.value !== "object" || body.value instanceof Uint8Array) return body;
   if (/^multipart\//i.test(request.headers["content-type"] ?? "")) return body;
-  // Not structuredClone, which gives up on deep nesting.
-  return { kind: "parsed", value: JSON.parse(canonicalJson(body.value)) as unknown };
+  return { kind: "parsed", value: copyOf(body.value) };
+}
+
+/** structuredClone gives up on deep nesting, and JSON on what parsers of one's own may make, such as BigInt. */
+function copyOf(value: unknown): unknown {
+  const json = canonicalJson(value);
+  try {
+    return JSON.parse(json);
+  } catch {
+    return structuredClone(value);
+  }
 }
 
 function isStream(value: unknown): boolean {

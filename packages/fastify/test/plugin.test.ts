@@ -119,6 +119,20 @@ it("refuses reply.hijack() with the remedy", async () => {
   ]);
 });
 
+it("compares what a parser of one's own makes, also what JSON can't hold", async () => {
+  const fastify = await start();
+  fastify.removeContentTypeParser("application/json");
+  fastify.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) =>
+    done(null, { amount: BigInt(String(body)), bytes: Buffer.from(String(body)) }),
+  );
+  fastify.post("/", { schema: { body: { type: "object" } } }, async () => "done");
+  const ask = async (payload: string) => {
+    const request = { method: "POST", url: "/", headers: { ...headers, "content-type": "application/json" }, payload };
+    return (await fastify.inject(request as never)).statusCode;
+  };
+  expect([await ask("1"), await ask("1"), await ask("2")]).toEqual([200, 200, 422]);
+});
+
 it("serialises by schema as ever, and replays the same bytes", async () => {
   const fastify = await start();
   const schema = { response: { 200: { type: "object", properties: { shown: { type: "string" } } } } };

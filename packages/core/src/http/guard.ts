@@ -38,11 +38,14 @@ const noValues: readonly string[] = [];
 export function httpGuard<Request>(
   once: Onceward,
   where: string,
-  ...layers: readonly HttpOptions<Request>[]
+  ...layers: readonly (HttpOptions<Request> | undefined)[]
 ): HttpGuard<Request> {
   if (typeof once?.engine?.enter !== "function")
     throw new InvalidOptionError(`${where} takes what onceward({ store }) returns as its first argument`);
-  const options = resolveHttpOptions(where, layers);
+  const options = resolveHttpOptions(
+    where,
+    layers.map((layer = {}) => layer),
+  );
   const { engine } = once;
   const routePolicy = overridePolicy(engine.options.policy, options.policy);
   const identify = createIdentify(engine, options, where);

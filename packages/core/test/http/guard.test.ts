@@ -342,6 +342,7 @@ describe("httpGuard", () => {
   it("requires a scope, and an Onceward", () => {
     const once = onceward({ store: memoryStore() });
     expect(() => httpGuard(once, "idempotency", {})).toThrow(/scope is required/);
+    expect(() => httpGuard(once, "idempotency", undefined)).toThrow(/scope is required/);
     expect(() => httpGuard({} as Onceward, "idempotency", { scope: "shared" })).toThrow(/onceward/);
   });
 });
