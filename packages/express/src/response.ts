@@ -82,9 +82,11 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
     res.statusCode = status;
     // Set one by one: Node keeps headers that are given here to itself.
     if (given && !res.headersSent) setHeaders(res, explicitHeaders(given));
-    takeHead();
     if (reason !== undefined) res.statusMessage = reason;
-    return original.writeHead.call(res, status) as typeof res;
+    original.writeHead.call(res, status);
+    // After it: a head that Node refuses is not the response's.
+    takeHead();
+    return res;
   } as typeof res.writeHead;
 
   res.flushHeaders = () => {
@@ -114,12 +116,14 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
       if (done) res.once("finish", done);
       return res;
     }
+    // Node throws, and whoever called the handler catches it. Thrown when the end is due, it would end the process.
+    if (refused(res, chunk)) return original.end.call(res, chunk, encoding as BufferEncoding, done) as typeof res;
     if (chunk !== undefined && chunk !== null) recording.write(bytesOf(chunk, encoding));
     const { status, headers } = takeHead();
     const unsent = !res.headersSent;
     pretendEnded(res);
     held = true;
-    void recording.finish(status, headers).then((winner) => {
+    const deliver = (winner: HttpResponse | undefined) => {
       stopPretending(res);
       held = false;
       if (gone) {
@@ -142,7 +146,12 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
       }
       if (chunk === undefined || chunk === null) res.end(done);
       else res.end(chunk, encoding as BufferEncoding, done);
-    });
+    };
+    // Whatever else Node refuses (a length that is wrong, where that is checked) costs this connection only.
+    recording
+      .finish(status, headers)
+      .then(deliver)
+      .catch(() => original.destroy.call(res));
     return res;
   } as typeof res.end;
 
@@ -207,6 +216,15 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
 function explicitHeaders(given: OutgoingHttpHeaders | OutgoingHttpHeader[]): HeaderList {
   if (!Array.isArray(given)) return Object.entries(given).flatMap(([name, value]) => linesOf(name, value));
   return given.flatMap((name, index) => (index % 2 ? [] : linesOf(String(name), given[index + 1])));
+}
+
+/** Whether Node will refuse to end the response so. */
+function refused(res: ServerResponse, chunk: unknown): boolean {
+  if (chunk !== undefined && chunk !== null && typeof chunk !== "string" && !(chunk instanceof Uint8Array)) return true;
+  const { statusCode, statusMessage, headersSent } = res;
+  return (
+    !headersSent && !(statusCode >= 100 && statusCode < 1000 && !/[^\t\x20-\x7e\x80-\xff]/.test(statusMessage ?? ""))
+  );
 }
 
 function argumentsOf(rest: readonly unknown[]): { encoding: string | undefined; done: Done | undefined } {

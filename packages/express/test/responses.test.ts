@@ -56,6 +56,25 @@ describe.each([
       if (!ofExchange.has(name)) expect([name, replay.headers.get(name)]).toEqual([name, value]);
   });
 
+  it.each<[string, (res: Response) => unknown]>([
+    ["a body that is none", (res) => res.end(5 as unknown as string)],
+    ["a status that is none", (res) => Object.assign(res, { statusCode: 1000 }).end("x")],
+    ["a reason that is none", (res) => Object.assign(res, { statusMessage: "two\nlines" }).end("x")],
+    ["a head that is none", (res) => res.writeHead(201, "two\nlines").end("x")],
+  ])("gives %s to the error handler, as Node does, and keeps nothing", async (_what, answer) => {
+    const app = framework();
+    const handler = vi.fn(answer);
+    app.post("/", idempotency(testOnce(), { scope }), (_req, res) => void handler(res));
+    app.use((_error: unknown, _req: Request, res: Response, _next: unknown) => {
+      res.statusMessage = "";
+      res.status(500).send("failed");
+    });
+    const { url } = await listen(app);
+    for (const { status, text } of [await post(url, "k"), await post(url, "k")])
+      expect([status, text]).toEqual([500, "failed"]);
+    expect(handler).toHaveBeenCalledTimes(2);
+  });
+
   it("takes no notice of what a handler does after its end", async () => {
     const app = framework();
     app.post("/", idempotency(testOnce(), { scope }), (_req, res) => {

@@ -1,3 +1,4 @@
+import { validateHeaderValue } from "node:http";
 import { Readable } from "node:stream";
 import { groupHeaders, type HeaderList, type HttpRecording, type HttpResponse } from "@onceward/core";
 import type { FastifyReply } from "fastify";
@@ -31,8 +32,18 @@ type Done = (error: Error | null, payload?: unknown) => void;
 
 /** Records a payload on its way out. What is whole waits for the recording; a stream flows, and only its end waits. */
 export function recordPayload(reply: FastifyReply, recording: HttpRecording, payload: unknown, done: Done): void {
+  if (payload instanceof Response) {
+    // Fastify does this after the last hook.
+    reply.code(payload.status);
+    for (const [name, value] of payload.headers) reply.header(name, value);
+  }
   const headers = headersOf(reply);
   const status = reply.statusCode;
+  // Fastify throws, and whoever called the handler catches it. Thrown when the end is due, it would end the process.
+  if (refused(status, headers, payload)) {
+    done(null, payload);
+    return;
+  }
   const source = sourceOf(payload);
   if (source) {
     done(null, Readable.from(recordStream(source, recording, status, headers, reply), { objectMode: false }));
@@ -42,7 +53,7 @@ export function recordPayload(reply: FastifyReply, recording: HttpRecording, pay
   else if (payload instanceof Uint8Array) recording.write(payload);
   const { send } = reply;
   reply.send = refuseSecond;
-  recording.finish(status, headers).then((winner) => {
+  const deliver = (winner: HttpResponse | undefined) => {
     reply.send = send;
     if (!winner) {
       reply.code(status);
@@ -52,7 +63,28 @@ export function recordPayload(reply: FastifyReply, recording: HttpRecording, pay
     for (const name of Object.keys(reply.getHeaders())) reply.removeHeader(name);
     setHead(reply, winner);
     done(null, Buffer.from(winner.body));
-  }, done);
+  };
+  // Whatever else Fastify or Node refuses costs this connection only.
+  recording
+    .finish(status, headers)
+    .then(deliver)
+    .catch((error: unknown) => {
+      reply.log.error(error);
+      reply.raw.destroy();
+    });
+}
+
+/** Whether Fastify or Node will refuse to send that. */
+function refused(status: number, headers: HeaderList, payload: unknown): boolean {
+  if (!(status >= 100 && status < 1000)) return true;
+  if (payload !== undefined && payload !== null && typeof payload !== "object" && typeof payload !== "string")
+    return true;
+  try {
+    for (const [name, value] of headers) validateHeaderValue(name, value);
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /**

@@ -36,6 +36,32 @@ it("works with inject, and takes a route's options over the plugin's", async () 
   expect((await fastify.inject({ method: "POST", url: "/off", headers })).json()).toEqual({ on: false });
 });
 
+it.each<[string, (reply: FastifyReply) => unknown]>([
+  ["a payload that is none", (reply) => reply.type("text/plain").send(5)],
+  ["a header that is none", (reply) => reply.header("content-disposition", 'attachment; filename="отчёт"').send("x")],
+  ["a status that is none", (reply) => Object.assign(reply.raw, { statusCode: 1000 }) && reply.send("x")],
+])("gives %s to the error handler, as Fastify does, and keeps nothing", async (_what, answer) => {
+  const fastify = await start();
+  let runs = 0;
+  fastify.post("/", (_request, reply) => {
+    runs += 1;
+    answer(reply);
+  });
+  for (const n of [1, 2]) {
+    expect((await fastify.inject({ method: "POST", url: "/", headers })).statusCode).toBe(500);
+    expect(runs).toBe(n);
+  }
+});
+
+it("keeps status and headers of a web Response", async () => {
+  const fastify = await start();
+  fastify.post("/", async () => new Response("made", { status: 201, headers: { "x-made": "1" } }));
+  for (const _try of ["first", "replay"]) {
+    const { statusCode, headers: got, body } = await fastify.inject({ method: "POST", url: "/", headers });
+    expect([statusCode, got["x-made"], body]).toEqual([201, "1", "made"]);
+  }
+});
+
 it("compares bodies over HTTP/2 too, where no header announces them", async () => {
   const once = onceward({ store: memoryStore() });
   const fastify = Fastify({ http2: true });

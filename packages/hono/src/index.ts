@@ -49,7 +49,19 @@ async function act(c: Context, next: Next, decision: HttpDecision): Promise<Resp
     await recording.fail();
     throw error;
   }
-  const response = await recorded(c.res, recording, c.req.raw.signal, (promise) => void waitUntil(c, promise));
+  // A handler that returned nothing has failed, as Hono is about to say; `c.res` would make an empty 200 of it.
+  if (!c.finalized) {
+    await recording.fail();
+    return undefined;
+  }
+  let response: Response;
+  try {
+    response = await recorded(c.res, recording, c.req.raw.signal, (promise) => void waitUntil(c, promise));
+  } catch (error) {
+    // Nobody can send it: it is no response, or something has read its body.
+    await recording.fail();
+    throw error;
+  }
   // Hono merges the headers of a response that is there already.
   if (response !== c.res) {
     c.res = undefined;

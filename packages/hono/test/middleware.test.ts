@@ -211,3 +211,24 @@ it("is typed: options get Hono's Context, handlers the variable", async () => {
   expect(await (await app.request("/", keyed("k"))).json()).toBe(true);
   expect(() => protect({ required: 1 } as never)).toThrow(/required/);
 });
+
+async function consumed(): Promise<Response> {
+  const response = new Response("x");
+  await response.text();
+  return response;
+}
+
+it.each<[string, () => unknown]>([
+  ["returns nothing", () => undefined],
+  ["returns what is no response", () => 5],
+  ["returns a response that was read", consumed],
+])("a handler that %s has failed: nothing is kept, and the next attempt runs", async (_what, answer) => {
+  const app = new Hono();
+  const handler = vi.fn(answer);
+  app.post("/", idempotency(testOnce({ waitMs: 0 }), { scope }), () => handler() as Response);
+  app.onError((_error, c) => c.text("failed", 500));
+  for (const n of [1, 2]) {
+    expect((await app.request("/", keyed("k"))).status).toBe(500);
+    expect(handler).toHaveBeenCalledTimes(n);
+  }
+});
