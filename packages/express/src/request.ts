@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { BodyTooLargeError, type HeaderList, type HttpBody, type HttpRequestView } from "@onceward/core";
+import { BodyTooLargeError, type HeaderList, type HttpBody, type HttpRequestView, splitTarget } from "@onceward/core";
 import type { Request, Response } from "express";
 import { headersOf } from "./response.ts";
 
@@ -24,12 +24,13 @@ export class RequestView implements HttpRequestView<Request> {
     return this.request.method;
   }
 
+  // Not `req.url`, which a mounted router shortens.
   path(): string {
-    return splitUrl(this.request)[0];
+    return splitTarget(this.request.originalUrl)[0];
   }
 
   query(): string {
-    return splitUrl(this.request)[1];
+    return splitTarget(this.request.originalUrl)[1];
   }
 
   header(name: string): readonly string[] {
@@ -67,13 +68,6 @@ export class RequestView implements HttpRequestView<Request> {
 }
 
 const none: readonly string[] = [];
-
-/** Not `req.url`, which a mounted router shortens. */
-function splitUrl({ originalUrl }: Request): [path: string, query: string] {
-  const [address = ""] = originalUrl.split("#", 1);
-  const start = address.indexOf("?");
-  return start < 0 ? [address, ""] : [address.slice(0, start), address.slice(start + 1)];
-}
 
 /** What parsers leave on a request. */
 interface ParsedRequest extends IncomingMessage {

@@ -1,4 +1,4 @@
-import { canonicalJson, type HeaderList, type HttpBody, type HttpRequestView } from "@onceward/core";
+import { canonicalJson, type HeaderList, type HttpBody, type HttpRequestView, splitTarget } from "@onceward/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { headersOf } from "./reply.ts";
 import { stateOf } from "./state.ts";
@@ -23,11 +23,11 @@ export class RequestView implements HttpRequestView<FastifyRequest> {
   }
 
   path(): string {
-    return splitUrl(this.request.originalUrl)[0];
+    return splitTarget(this.request.originalUrl)[0];
   }
 
   query(): string {
-    return splitUrl(this.request.originalUrl)[1];
+    return splitTarget(this.request.originalUrl)[1];
   }
 
   header(name: string): readonly string[] {
@@ -90,10 +90,4 @@ function copyOf(value: unknown): unknown {
 
 function isStream(value: unknown): boolean {
   return typeof (value as { pipe?: unknown } | null)?.pipe === "function";
-}
-
-function splitUrl(url: string): [path: string, query: string] {
-  const [address = ""] = url.split("#", 1);
-  const start = address.indexOf("?");
-  return start < 0 ? [address, ""] : [address.slice(0, start), address.slice(start + 1)];
 }

@@ -26,6 +26,14 @@ export interface HttpRequestView<Request> {
   readonly hasGone?: (() => boolean) | undefined;
 }
 
+/** Path and query of a request's target, also of one in absolute form (`http://host/path`), which names the same. */
+export function splitTarget(target: string): readonly [path: string, query: string] {
+  const address = target.split("#", 1)[0] as string;
+  const local = address.startsWith("/") ? address : address.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?]*/i, "");
+  const start = local.indexOf("?");
+  return start < 0 ? [local, ""] : [local.slice(0, start), local.slice(start + 1)];
+}
+
 interface Watched {
   hasGone(): boolean;
   readonly signal: AbortSignal;

@@ -85,6 +85,16 @@ export const wire: Group = (declare) => {
     expect([runs.length, faults.calls]).toEqual([0, []]);
   });
 
+  declare("H13.8 a target in absolute form names the same operation", async ({ start }) => {
+    const { client, runs } = await start();
+    const headers = `Host: a\r\nConnection: close\r\nContent-Length: 0\r\nIdempotency-Key: ${randomUUID()}`;
+    expect(await client.raw(`POST /orders HTTP/1.1\r\n${headers}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 201 /);
+    const reply = await client.raw(`POST http://a/orders HTTP/1.1\r\n${headers}\r\n\r\n`);
+    // Frameworks that don't know such targets find no route.
+    expect(reply).toMatch(/^HTTP\/1\.1 (201 [^]*idempotent-replayed: true|4\d\d )/i);
+    expect(runs).toHaveLength(1);
+  });
+
   declare("H13.7 HEAD and OPTIONS are answered as ever, key or no key", async ({ start }) => {
     const { client, runs, faults } = await start();
     for (const method of ["HEAD", "OPTIONS"])
