@@ -13,7 +13,7 @@ import { Hono } from "hono";
 /** What the handlers answer with; they all have parsed the body. */
 export type Handle = (body: unknown) => object;
 
-const protection = (): Onceward => onceward({ store: memoryStore() });
+const protection = (): Onceward => onceward({ store: memoryStore({ maxRecords: Number.POSITIVE_INFINITY }) });
 
 /** Each framework with one route, bare or with Onceward on the memory store before it. */
 export const apps = {

@@ -45,7 +45,7 @@ function subject(work: Work, store: Store, disconnect: () => unknown, extras: Ex
 const onMemory =
   (extras?: Extras): MakeSubject =>
   async (work) =>
-    subject(work, memoryStore(), () => {}, extras);
+    subject(work, memoryStore({ maxRecords: Number.POSITIVE_INFINITY }), () => {}, extras);
 
 const onIoredis =
   (connect: (url: string) => Redis, extras?: Extras): MakeSubject =>
