@@ -16,7 +16,8 @@ async function answer(app: ReturnType<typeof appOf>, incoming: IncomingMessage, 
     headers.append(incoming.rawHeaders[index] as string, incoming.rawHeaders[index + 1] as string);
   const method = incoming.method ?? "GET";
   const hasBody = method !== "GET" && method !== "HEAD";
-  const request = new Request(`http://localhost${incoming.url}`, {
+  const target = incoming.url ?? "/";
+  const request = new Request(target.startsWith("/") ? `http://localhost${target}` : target, {
     method,
     headers,
     signal: gone.signal,

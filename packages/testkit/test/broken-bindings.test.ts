@@ -43,13 +43,13 @@ const mistakes: readonly Mistake[] = [
   },
   {
     name: "uses the path within the mounted router",
-    from: "path: () => url.slice(0, queryAt)",
-    to: 'path: () => url.slice(0, queryAt).replace("/mounted", "")',
+    from: "path: () => path",
+    to: 'path: () => path.replace("/mounted", "")',
     caught: ["H4.1"],
   },
   {
     name: "ignores the query",
-    from: "query: () => url.slice(queryAt + 1)",
+    from: "query: () => query",
     to: 'query: () => ""',
     caught: ["H3.1", "H3.3"],
   },
