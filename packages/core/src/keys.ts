@@ -1,5 +1,5 @@
 import type { Hasher } from "./hash.ts";
-import { decodeText, encodeText, type MaybePromise, nodeCrypto } from "./runtime.ts";
+import { type MaybePromise, nodeBuffer } from "./runtime.ts";
 
 /** Whose key it is, and for what. */
 export interface RecordName {
@@ -17,8 +17,14 @@ export interface RecordName {
  */
 export function recordId(hash: Hasher, name: RecordName): MaybePromise<string> {
   const { namespace, scope, operation, key, fingerprint } = name;
-  const parts = [exactly(namespace), exactly(scope), exactly(operation), exactly(key), exactly(fingerprint)];
-  return hash(["onceward:record", ...parts]);
+  return hash([
+    "onceward:record",
+    exactly(namespace),
+    exactly(scope),
+    exactly(operation),
+    exactly(key),
+    exactly(fingerprint),
+  ]);
 }
 
 /** Half a surrogate pair has no UTF-8: as bytes, all of them would be the same replacement character. */
@@ -37,9 +43,20 @@ export function maskKey(key: string): string {
   return key.length < 16 ? "****" : `${key.slice(0, 4)}****${key.slice(-4)}`;
 }
 
+const tokenBytes = 16;
+/** Random bytes, of which no token was made yet; the last of them first. */
+const random = nodeBuffer?.alloc(256 * tokenBytes);
+let randomLeft = 0;
+
 /** Names one lease. Unguessable, so that nobody completes another's record by accident or on purpose. */
 export function createToken(): string {
-  // Node builds its UUIDs of 20 strings that hang together until somebody reads them: 420 bytes more for every record in
-  // memory. Through bytes, it is one string.
-  return nodeCrypto ? decodeText(encodeText(nodeCrypto.randomUUID())) : globalThis.crypto.randomUUID();
+  if (!random) return globalThis.crypto.randomUUID();
+  // The bytes of many tokens at once: 0.06 µs for each, instead of 0.3 µs for a UUID, which in Node consists of 20 strings
+  // that hang together until somebody reads them.
+  if (randomLeft === 0) {
+    globalThis.crypto.getRandomValues(random);
+    randomLeft = random.length;
+  }
+  randomLeft -= tokenBytes;
+  return random.toString("base64url", randomLeft, randomLeft + tokenBytes);
 }

@@ -157,8 +157,8 @@ export function onceward(options: OncewardOptions): Onceward {
     const identified = identify(request, policy);
     const operation = identified instanceof Promise ? await identified : identified;
     if (!operation) return { value: await work(unprotectedContext()), replayed: false };
-    const outer = running?.getStore() ?? [];
-    if (outer.some(({ id, owner, over }) => !over && id === operation.id && owner === engine)) {
+    const outer = running?.getStore();
+    if (outer?.some(({ id, owner, over }) => !over && id === operation.id && owner === engine)) {
       throw new NestedRunError(
         "run was called inside the work of the very same operation and key, and would wait for itself. Use another key for the inner part",
       );
@@ -167,7 +167,7 @@ export function onceward(options: OncewardOptions): Onceward {
     if (entry.kind === "replay") return { value: decode<Value>(entry.outcome), replayed: true };
     if (!running) return await execute(entry.execution, request, work);
     const frame = { id: operation.id, owner: engine, over: false };
-    const inner = outer.length > 0 ? [...outer.filter(({ over }) => !over), frame] : [frame];
+    const inner = outer ? [...outer.filter(({ over }) => !over), frame] : [frame];
     try {
       return await running.run(inner, execute<Value>, entry.execution, request, work);
     } finally {

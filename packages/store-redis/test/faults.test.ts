@@ -65,6 +65,25 @@ describe.each(["ioredis", "node-redis"])("%s and a server that", (name) => {
     expect(await claimed(store, id)).toMatchObject({ attempt: 1 });
   });
 
+  it("answers in time, but to a process that is busy: of many claims that were given up, none is left to its lease", async () => {
+    const server = await start();
+    const client = await clientOf(server);
+    await completed(redisStore({ client }), unique());
+    await server.command("CONFIG", "RESETSTAT");
+    const hasty = redisStore({ client, timeoutMs: 1 });
+    const ids = Array.from({ length: 100 }, unique);
+    const claims = ids.map((id) => expectUnavailable(hasty.claim(id, request())));
+    for (const busyUntil = performance.now() + 20; performance.now() < busyUntil; );
+    await Promise.all(claims);
+    // All claims, and what ends each of them.
+    const executed = async () =>
+      [...String(await server.command("INFO", "commandstats")).matchAll(/(eval|evalsha):calls=(\d+)/g)].map(String);
+    await expect
+      .poll(executed)
+      .toEqual(expect.arrayContaining(["eval:calls=100,eval,100", "evalsha:calls=100,evalsha,100"]));
+    expect(await server.command("DBSIZE")).toBe(1);
+  });
+
   it("loses the claim that it was to answer: the claim is released, not left to its lease", async () => {
     const server = await start();
     const store = open(await clientOf(server));
