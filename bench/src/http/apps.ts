@@ -15,20 +15,28 @@ export type Handle = (body: unknown) => object;
 
 const protection = (): Onceward => onceward({ store: memoryStore({ maxRecords: Number.POSITIVE_INFINITY }) });
 
-/** Each framework with one route, bare or with Onceward on the memory store before it. */
+/** What comes before the handler: nothing, a middleware or plugin that does nothing, or Onceward on the memory store. */
+export type Guarded = "bare" | "idle" | "Onceward";
+
+/** Each framework with one route. */
 export const apps = {
-  async Express(handle: Handle, bare: boolean): Promise<Server> {
+  async Express(handle: Handle, guarded: Guarded): Promise<Server> {
     const app = express();
     app.use(express.json());
-    const guards = bare ? [] : [forExpress(protection(), { scope: "shared" })];
+    const guards = {
+      bare: [],
+      idle: [(_req: unknown, _res: unknown, next: () => void) => next()],
+      Onceward: [forExpress(protection(), { scope: "shared" })],
+    }[guarded];
     app.post("/orders", ...guards, (req, res) => {
       res.status(201).json(handle(req.body));
     });
     return createServer(app);
   },
-  async Fastify(handle: Handle, bare: boolean): Promise<Server> {
+  async Fastify(handle: Handle, guarded: Guarded): Promise<Server> {
     const app = fastify();
-    if (!bare) await app.register(forFastify, { once: protection(), scope: "shared" });
+    if (guarded === "idle") await app.register(async () => {});
+    if (guarded === "Onceward") await app.register(forFastify, { once: protection(), scope: "shared" });
     app.post("/orders", async (request, reply) => {
       reply.code(201);
       return handle(request.body);
@@ -36,9 +44,10 @@ export const apps = {
     await app.ready();
     return app.server;
   },
-  async Hono(handle: Handle, bare: boolean): Promise<Server> {
+  async Hono(handle: Handle, guarded: Guarded): Promise<Server> {
     const app = new Hono();
-    if (!bare) app.use("/orders", forHono(protection(), { scope: "shared" }));
+    if (guarded === "idle") app.use("/orders", (_c, next) => next());
+    if (guarded === "Onceward") app.use("/orders", forHono(protection(), { scope: "shared" }));
     app.post("/orders", async (c) => c.json(handle(await c.req.json()), 201));
     return createServer(getRequestListener(app.fetch));
   },

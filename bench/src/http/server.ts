@@ -1,9 +1,9 @@
 /** A process with one HTTP server in it. */
 import { payloadOf } from "../subject.ts";
-import { apps, type Framework, listen } from "./apps.ts";
+import { apps, type Framework, type Guarded, listen } from "./apps.ts";
 
 type Question = { readonly id: number } & (
-  | { readonly ask: "open"; readonly framework: Framework; readonly bare: boolean }
+  | { readonly ask: "open"; readonly framework: Framework; readonly guarded: Guarded }
   | { readonly ask: "state" }
 );
 
@@ -21,7 +21,7 @@ const handle = () => {
 };
 
 async function answer(question: Question): Promise<unknown> {
-  if (question.ask === "open") return listen(await apps[question.framework](handle, question.bare));
+  if (question.ask === "open") return listen(await apps[question.framework](handle, question.guarded));
   const { user, system } = process.cpuUsage();
   return { cpuMicros: user + system, executions } satisfies ServerState;
 }

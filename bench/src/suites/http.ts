@@ -1,4 +1,4 @@
-import type { Framework } from "../http/apps.ts";
+import type { Framework, Guarded } from "../http/apps.ts";
 import type { Load, LoadOptions } from "../http/load.ts";
 import type { ServerState } from "../http/server.ts";
 import { clientCore, serverCore } from "../pin.ts";
@@ -15,6 +15,7 @@ const rows = [
   { label: "replay", server: "Onceward", keys: "kept" },
   { label: "bare handler, no key", server: "bare", keys: "none" },
   { label: "bare handler, no key (A/A)", server: "bare again", keys: "none" },
+  { label: "a plugin or middleware that does nothing", server: "idle", keys: "none" },
   { label: "no key", server: "Onceward", keys: "none" },
 ] as const;
 type Row = (typeof rows)[number];
@@ -53,10 +54,11 @@ async function measure(framework: Framework, load: Child, context: SuiteContext)
   const servers = new Map<string, { child: Child; port: number }>();
   const samples = new Map<Row, Sample[]>(rows.map((row) => [row, []]));
   try {
-    for (const name of ["bare", "bare again", "Onceward"]) {
+    for (const name of ["bare", "bare again", "idle", "Onceward"]) {
       const child = new Child("server", { core: clientCore });
       await child.ready;
-      const port = await child.ask<number>({ ask: "open", framework, bare: name !== "Onceward" });
+      const guarded: Guarded = name === "bare again" ? "bare" : (name as Guarded);
+      const port = await child.ask<number>({ ask: "open", framework, guarded });
       servers.set(name, { child, port });
     }
     // HTTP varies more than bare calls, so that there are longer slices; two rounds warm up.
@@ -100,7 +102,7 @@ function compared(
   framework: Framework,
 ): Cell[] {
   const kind = (one: Row) => (one.keys === "none" ? "none" : "key");
-  const bases = rows.filter((one) => one.server !== "Onceward" && kind(one) === kind(row));
+  const bases = rows.filter((one) => one.server.startsWith("bare") && kind(one) === kind(row));
   const base = (pick: (sample: Sample) => number) =>
     (samples.get(row) ?? []).map((_, round) => {
       const values = bases.map((one) => pick((samples.get(one) ?? [])[round] as Sample));

@@ -88,24 +88,36 @@ export class RunContext implements Context {
 
 /** The context of a run that nothing protects. */
 export function unprotectedContext(key?: string | undefined): Context {
-  let random: string | undefined;
-  return {
-    protected: false,
-    key,
-    fence: 0,
-    attempt: 1,
-    get signal() {
-      return new AbortController().signal;
-    },
-    async step(_name, work) {
-      return work();
-    },
-    async downstreamKey(name) {
-      // Nothing stable to derive it from: still one key for each name within this run.
-      random ??= globalThis.crypto.randomUUID();
-      return createHasher()(["onceward:unprotected", random, name]);
-    },
-  };
+  return new UnprotectedContext(key);
+}
+
+/** A class as well: every request without a key has one, and an object with a getter takes 0.3 µs more. */
+class UnprotectedContext implements Context {
+  readonly protected = false;
+  readonly key: string | undefined;
+  readonly fence = 0;
+  readonly attempt = 1;
+  readonly step = runUnrecorded;
+  #random: string | undefined;
+
+  constructor(key: string | undefined) {
+    this.key = key;
+  }
+
+  get signal(): AbortSignal {
+    return new AbortController().signal;
+  }
+
+  get downstreamKey(): Context["downstreamKey"] {
+    // Nothing stable to derive it from: still one key for each name within this run.
+    this.#random ??= globalThis.crypto.randomUUID();
+    const random = this.#random;
+    return async (name) => createHasher()(["onceward:unprotected", random, name]);
+  }
+}
+
+async function runUnrecorded<Value>(_name: string, work: () => Value | Promise<Value>): Promise<Value> {
+  return work();
 }
 
 async function runStep<Value>(parts: ContextParts, name: string, work: () => Value | Promise<Value>): Promise<Value> {
