@@ -114,7 +114,7 @@ class Walk {
     const keys = Object.keys(value);
     if (Reflect.ownKeys(value).length !== keys.length)
       throw this.#refuse("A hidden property, or a symbol as its name,");
-    if (this.#order === "sorted") sort(keys);
+    if (this.#order === "sorted") sorted(keys);
     const object: Record<string, unknown> = {};
     for (const key of keys) {
       const wire = this.#member(value[key], key);
@@ -136,15 +136,16 @@ class Walk {
   }
 }
 
-/** As `sort()` does, which takes 0.1 µs more for three names, and memory of its own. */
-function sort(names: string[]): void {
-  if (names.length > 16) names.sort();
+/** The same array, as `sort()` leaves it; that takes 0.1 µs more for three names, and memory of its own. */
+export function sorted(names: string[]): string[] {
+  if (names.length > 16) return names.sort();
   for (let end = 1; end < names.length; end++) {
     const name = names[end] as string;
     let at = end;
     for (; at > 0 && (names[at - 1] as string) > name; at--) names[at] = names[at - 1] as string;
     names[at] = name;
   }
+  return names;
 }
 
 /** The value that {@link serialize} wrote. */

@@ -100,7 +100,7 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
       return false;
     }
     if (recording.ended) return original.write.call(res, chunk, encoding as BufferEncoding, done);
-    recording.write(bytesOf(chunk, encoding));
+    recording.write(recordable(chunk, encoding));
     if (!gone) return original.write.call(res, chunk, encoding as BufferEncoding, done);
     patience?.refresh();
     takeHead();
@@ -118,7 +118,7 @@ export function record(res: ServerResponse, recording: HttpRecording): void {
     }
     // Node throws, and whoever called the handler catches it. Thrown when the end is due, it would end the process.
     if (refused(res, chunk)) return original.end.call(res, chunk, encoding as BufferEncoding, done) as typeof res;
-    if (chunk !== undefined && chunk !== null) recording.write(bytesOf(chunk, encoding));
+    if (chunk !== undefined && chunk !== null) recording.write(recordable(chunk, encoding));
     const { status, headers } = takeHead();
     const unsent = !res.headersSent;
     pretendEnded(res);
@@ -234,8 +234,10 @@ function argumentsOf(rest: readonly unknown[]): { encoding: string | undefined; 
   };
 }
 
-function bytesOf(chunk: unknown, encoding: string | undefined): Uint8Array {
-  return typeof chunk === "string" ? Buffer.from(chunk, encoding as BufferEncoding) : (chunk as Uint8Array);
+/** As a recording takes it: text only where it is UTF-8. */
+function recordable(chunk: unknown, encoding: string | undefined): Uint8Array | string {
+  if (typeof chunk !== "string" || encoding === undefined || encoding === "utf8") return chunk as Uint8Array | string;
+  return Buffer.from(chunk, encoding as BufferEncoding);
 }
 
 /** What pipelines look at before they write. */

@@ -49,8 +49,7 @@ export function recordPayload(reply: FastifyReply, recording: HttpRecording, pay
     done(null, Readable.from(recordStream(source, recording, status, headers, reply), { objectMode: false }));
     return;
   }
-  if (typeof payload === "string") recording.write(Buffer.from(payload));
-  else if (payload instanceof Uint8Array) recording.write(payload);
+  if (typeof payload === "string" || payload instanceof Uint8Array) recording.write(payload);
   const { send } = reply;
   reply.send = refuseSecond;
   const deliver = (winner: HttpResponse | undefined) => {

@@ -1,5 +1,6 @@
 import { BodyTooLargeError, InvalidOptionError } from "../errors.ts";
 import { toBase64 } from "../hash.ts";
+import { sorted } from "../value.ts";
 
 /** A request's body, as far as the framework lets it be seen. */
 export type HttpBody =
@@ -19,6 +20,7 @@ export interface ComparableBody {
 }
 
 const utf8 = new TextEncoder();
+const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * JSON with keys sorted at every depth (numbers as JavaScript reads them, the last of two equal keys counts), forms
@@ -66,7 +68,7 @@ function unseen(remedy: string): InvalidOptionError {
 
 function jsonOf(bytes: Uint8Array): ComparableBody | undefined {
   try {
-    const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const value: unknown = JSON.parse(strictUtf8.decode(bytes));
     return { kind: "json", content: canonicalJson(value), value };
   } catch {
     // Not JSON, whatever it says of itself, or absurdly deep: the handler will tell the client.
@@ -122,7 +124,7 @@ export function canonicalJson(root: unknown): string {
     } else {
       if (frames.length === maxDepth)
         throw new BodyTooLargeError(`The request's body is nested more than ${maxDepth} levels deep`);
-      const keys = Array.isArray(plain) ? undefined : Object.keys(plain).sort();
+      const keys = Array.isArray(plain) ? undefined : sorted(Object.keys(plain));
       const { length } = keys ?? (plain as unknown[]);
       if (length === 0) refuseOpaque(plain);
       text += keys ? "{" : "[";

@@ -4,13 +4,11 @@ import { InvalidOptionError } from "../errors.ts";
 import type { Execution } from "../execution.ts";
 import type { Completion } from "../flight.ts";
 import { markerOutcome, type Outcome } from "../outcome.ts";
-import type { MaybePromise } from "../runtime.ts";
+import { encodeText, type MaybePromise, shortLivedBytes } from "../runtime.ts";
 import { type HeaderList, headersToKeep, type KeepHeader, replaceHeaders } from "./headers.ts";
 import { keepSuccess } from "./keep.ts";
 import type { ResolvedHttpOptions } from "./options.ts";
 import { encodeResponse, type HttpResponse } from "./outcome.ts";
-
-const utf8 = new TextEncoder();
 
 /**
  * The response of a protected request while its handler makes it. A binding tells it of status and headers, of every
@@ -59,10 +57,10 @@ export class HttpRecording {
   /** A piece of the body, text as UTF-8. Bytes are copied: frameworks reuse buffers. Past the limit nothing is held. */
   write(chunk: Uint8Array | string): void {
     if (this.#ended) return;
-    const bytes = typeof chunk === "string" ? utf8.encode(chunk) : chunk;
+    const bytes = typeof chunk === "string" ? encodeText(chunk) : chunk;
     this.#bytes += bytes.byteLength;
     if (this.#bytes > this.#execution.policy.maxOutcomeBytes) this.#chunks = [];
-    else if (bytes.byteLength > 0) this.#chunks.push(bytes === chunk ? new Uint8Array(bytes) : bytes);
+    else if (bytes.byteLength > 0) this.#chunks.push(bytes === chunk ? copyOf(bytes) : bytes);
   }
 
   /**
@@ -146,4 +144,10 @@ export class HttpRecording {
     this.#chunks = [];
     return { kind: "http", payload };
   }
+}
+
+function copyOf(bytes: Uint8Array): Uint8Array {
+  const copy = shortLivedBytes(bytes.byteLength);
+  copy.set(bytes);
+  return copy;
 }
