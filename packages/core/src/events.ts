@@ -84,15 +84,18 @@ export class EventHub {
   }
 
   emit(event: OncewardEvent): void {
-    for (const name of [event.type, "*"] as const) {
-      for (const listener of this.#listeners.get(name) ?? []) {
-        try {
-          const returned: unknown = (listener as (event: OncewardEvent) => unknown)(event);
-          // An async listener's rejection must not become an unhandled one.
-          if (returned instanceof Promise) returned.catch(() => {});
-        } catch {
-          // Watching must never change what is watched.
-        }
+    this.#tell(event.type, event);
+    this.#tell("*", event);
+  }
+
+  #tell(name: EventName | "*", event: OncewardEvent): void {
+    for (const listener of this.#listeners.get(name) ?? []) {
+      try {
+        const returned: unknown = (listener as (event: OncewardEvent) => unknown)(event);
+        // An async listener's rejection must not become an unhandled one.
+        if (returned instanceof Promise) returned.catch(() => {});
+      } catch {
+        // Watching must never change what is watched.
       }
     }
   }

@@ -45,14 +45,14 @@ export function createIdentify<Request>(
     const asked = isPromise(fingerprint) ? await fingerprint : fingerprint;
 
     const operation = `${view.method} ${view.path()}`;
-    const named = { operation, key, fingerprint: policy.onReuse === "replay" ? anyFingerprint : asked };
+    const compared = policy.onReuse === "replay" ? anyFingerprint : asked;
     const separate = policy.onReuse === "separate" ? asked : undefined;
     const idIn = (scope: string | undefined) =>
       recordId(hash, { namespace, scope, operation, key, fingerprint: separate });
     try {
       for (const scope of former) {
         const id = await idIn(scope);
-        if (await store.find(id)) return { ...named, id, scope };
+        if (await store.find(id)) return { id, operation, scope, key, fingerprint: compared };
       }
     } catch (cause) {
       const error = asStoreError(cause);
@@ -60,7 +60,7 @@ export function createIdentify<Request>(
       if (!policy.failOpen || !isOncewardError(error, "ERR_STORE_UNAVAILABLE")) throw error;
     }
     const id = idIn(current);
-    return { ...named, id: isPromise(id) ? await id : id, scope: current };
+    return { id: isPromise(id) ? await id : id, operation, scope: current, key, fingerprint: compared };
   };
 
   function bodyOf(view: HttpRequestView<Request>): MaybePromise<ComparableBody> {
