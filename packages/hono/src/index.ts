@@ -7,7 +7,7 @@ import {
   unprotectedContext,
 } from "@onceward/core";
 import type { Context, MiddlewareHandler, Next } from "hono";
-import { RequestView } from "./request.ts";
+import { viewOf } from "./request.ts";
 import { answerOf, headersOf, recorded } from "./response.ts";
 
 /** What handlers find in `c.get("idempotency")`. */
@@ -26,7 +26,7 @@ function middleware(once: Onceward, layers: readonly IdempotencyOptions[]): Midd
   const guard = httpGuard<Context>(once, "idempotency", ...layers);
 
   return (c, next) => {
-    const deciding = guard.enter(new RequestView(c));
+    const deciding = guard.enter(viewOf(c));
     if (deciding)
       return waitUntil(
         c,
@@ -56,7 +56,12 @@ async function act(c: Context, next: Next, decision: HttpDecision): Promise<Resp
   }
   let response: Response;
   try {
-    response = await recorded(c.res, recording, c.req.raw.signal, (promise) => void waitUntil(c, promise));
+    response = await recorded(
+      c.res,
+      recording,
+      () => c.req.raw.signal,
+      (promise) => void waitUntil(c, promise),
+    );
   } catch (error) {
     // Nobody can send it: it is no response, or something has read its body.
     await recording.fail();

@@ -1,10 +1,10 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { BodyTooLargeError, concatBytes, type HeaderList, type HttpBody, type HttpRequestView } from "@onceward/core";
 import type { Context } from "hono";
 import { headersOf } from "./response.ts";
 
 /** Hono's context as core sees it. */
-export class RequestView implements HttpRequestView<Context> {
+class RequestView implements HttpRequestView<Context> {
   readonly request: Context;
 
   constructor(c: Context) {
@@ -35,7 +35,7 @@ export class RequestView implements HttpRequestView<Context> {
   }
 
   body(maxBytes: number): Promise<HttpBody> {
-    return bodyOf(this.request, maxBytes);
+    return bodyOf(this.request, maxBytes, () => this.signal);
   }
 
   responseHeaders(): HeaderList {
@@ -47,17 +47,50 @@ export class RequestView implements HttpRequestView<Context> {
   }
 }
 
+/** The same on @hono/node-server, where Node can be asked whether the client has gone: a signal is made only for those who wait. */
+class NodeRequestView extends RequestView {
+  readonly #outgoing: ServerResponse;
+  #gone: AbortController | undefined;
+
+  constructor(c: Context, outgoing: ServerResponse) {
+    super(c);
+    this.#outgoing = outgoing;
+  }
+
+  hasGone(): boolean {
+    return this.#outgoing.destroyed;
+  }
+
+  override get signal(): AbortSignal {
+    if (!this.#gone) {
+      const controller = new AbortController();
+      this.#gone = controller;
+      const outgoing = this.#outgoing;
+      outgoing.once("close", () => outgoing.writableFinished || controller.abort());
+      if (outgoing.destroyed) controller.abort();
+    }
+    return this.#gone.signal;
+  }
+}
+
+/** The view for the runtime that serves the request. */
+export function viewOf(c: Context): RequestView {
+  const { outgoing } = (c.env ?? {}) as { outgoing?: ServerResponse };
+  // Not so over HTTP/2.
+  return typeof outgoing?.destroyed === "boolean" ? new NodeRequestView(c, outgoing) : new RequestView(c);
+}
+
 const none: readonly string[] = [];
 
 /** The body's bytes; the handler can still read it in every way. */
-async function bodyOf(c: Context, maxBytes: number): Promise<HttpBody> {
+async function bodyOf(c: Context, maxBytes: number, client: () => AbortSignal): Promise<HttpBody> {
   const { req } = c;
   const { raw } = req;
   const declared = req.header("content-length");
   if (declared === "0") return { kind: "none" };
   if (Number(declared ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const incoming = incomingOf(c);
-  if (incoming) return bytesOf(await readIncoming(incoming, maxBytes, raw.signal));
+  if (incoming) return bytesOf(await readIncoming(incoming, maxBytes, client));
   if (raw.bodyUsed) return rememberedBody(c);
   if (raw.body === null) return { kind: "none" };
 
@@ -66,7 +99,7 @@ async function bodyOf(c: Context, maxBytes: number): Promise<HttpBody> {
   let size = 0;
   for (;;) {
     const { done, value } = await reader.read().catch((error: unknown) => {
-      throw raw.signal.aborted ? raw.signal.reason : error;
+      throw client().aborted ? client().reason : error;
     });
     if (done) return bytesOf(concatBytes(chunks));
     size += value.byteLength;
@@ -107,7 +140,7 @@ function incomingOf({ env, req }: Context): NodeRequest | undefined {
   return marks.includes("incomingKey") && !marks.includes("requestCache") ? incoming : undefined;
 }
 
-function readIncoming(incoming: NodeRequest, maxBytes: number, client: AbortSignal): Promise<Uint8Array> {
+function readIncoming(incoming: NodeRequest, maxBytes: number, client: () => AbortSignal): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -132,9 +165,10 @@ function readIncoming(incoming: NodeRequest, maxBytes: number, client: AbortSign
     };
     const onGone = () => {
       stop();
-      // The server aborts it when it has seen the same.
-      if (client.aborted) reject(client.reason);
-      else client.addEventListener("abort", () => reject(client.reason), { once: true });
+      const signal = client();
+      // It is aborted when the response has seen the same.
+      if (signal.aborted) reject(signal.reason);
+      else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
     };
     incoming.on("data", onData);
     incoming.on("end", onEnd);

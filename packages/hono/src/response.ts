@@ -23,7 +23,7 @@ type Chunk = Awaited<ReturnType<Reader["read"]>>;
 export async function recorded(
   response: Response,
   recording: HttpRecording,
-  client: AbortSignal,
+  client: () => AbortSignal,
   inBackground: (promise: Promise<unknown>) => void,
 ): Promise<Response> {
   const { status } = response;
@@ -44,7 +44,7 @@ export async function recorded(
     return streamed(
       { response, headers, reader, read: second ? [first, second] : [first] },
       recording,
-      client,
+      client(),
       inBackground,
     );
 
