@@ -17,7 +17,8 @@ export function replayOf(
 ): MaybePromise<HttpResponse> {
   if (outcome.kind !== "http")
     throw new KeyInvalidError("This key belongs to work outside HTTP, whose outcome is not a response");
-  const { requestedAt, ...kept } = decodeResponse(outcome.payload);
+  const kept = decodeResponse(outcome.payload);
+  const { requestedAt } = kept;
   const marks: [string, string][] = [];
   if (replay.replayedHeader) marks.push([replay.replayedHeader, "true"]);
   if (replay.keyHeader && received !== undefined) marks.push([replay.keyHeader, received]);
