@@ -1,4 +1,11 @@
-import { canonicalJson, type HeaderList, type HttpBody, type HttpRequestView, splitTarget } from "@onceward/core";
+import {
+  canonicalJson,
+  closeSignal,
+  type HeaderList,
+  type HttpBody,
+  type HttpRequestView,
+  splitTarget,
+} from "@onceward/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { headersOf } from "./reply.ts";
 import { stateOf } from "./state.ts";
@@ -7,7 +14,7 @@ import { stateOf } from "./state.ts";
 export class RequestView implements HttpRequestView<FastifyRequest> {
   readonly request: FastifyRequest;
   readonly #reply: FastifyReply;
-  #gone: AbortController | undefined;
+  #signal: AbortSignal | undefined;
 
   constructor(request: FastifyRequest, reply: FastifyReply) {
     this.request = request;
@@ -48,14 +55,8 @@ export class RequestView implements HttpRequestView<FastifyRequest> {
   }
 
   get signal(): AbortSignal {
-    if (!this.#gone) {
-      const controller = new AbortController();
-      this.#gone = controller;
-      const { raw } = this.#reply;
-      raw.once("close", () => raw.writableFinished || controller.abort());
-      if (raw.destroyed) controller.abort();
-    }
-    return this.#gone.signal;
+    this.#signal ??= closeSignal(this.#reply.raw);
+    return this.#signal;
   }
 }
 

@@ -1,5 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { BodyTooLargeError, concatBytes, type HeaderList, type HttpBody, type HttpRequestView } from "@onceward/core";
+import {
+  BodyTooLargeError,
+  closeSignal,
+  concatBytes,
+  type HeaderList,
+  type HttpBody,
+  type HttpRequestView,
+} from "@onceward/core";
 import type { Context } from "hono";
 import { headersOf } from "./response.ts";
 
@@ -50,7 +57,7 @@ class RequestView implements HttpRequestView<Context> {
 /** The same on @hono/node-server, where Node can be asked whether the client has gone: a signal is made only for those who wait. */
 class NodeRequestView extends RequestView {
   readonly #outgoing: ServerResponse;
-  #gone: AbortController | undefined;
+  #signal: AbortSignal | undefined;
 
   constructor(c: Context, outgoing: ServerResponse) {
     super(c);
@@ -62,14 +69,8 @@ class NodeRequestView extends RequestView {
   }
 
   override get signal(): AbortSignal {
-    if (!this.#gone) {
-      const controller = new AbortController();
-      this.#gone = controller;
-      const outgoing = this.#outgoing;
-      outgoing.once("close", () => outgoing.writableFinished || controller.abort());
-      if (outgoing.destroyed) controller.abort();
-    }
-    return this.#gone.signal;
+    this.#signal ??= closeSignal(this.#outgoing);
+    return this.#signal;
   }
 }
 

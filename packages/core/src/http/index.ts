@@ -25,4 +25,4 @@ export type { HttpResponse } from "./outcome.ts";
 export type { ChangeProblem, ProblemCode, ProblemInfo, ProblemResponse, Statuses } from "./problem.ts";
 export { HttpRecording } from "./recording.ts";
 export { addToReplay } from "./replay.ts";
-export { type HttpRequestView, splitTarget } from "./view.ts";
+export { closeSignal, type HttpRequestView, splitTarget } from "./view.ts";

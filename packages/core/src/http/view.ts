@@ -34,6 +34,21 @@ export function splitTarget(target: string): readonly [path: string, query: stri
   return start < 0 ? [local, ""] : [local.slice(0, start), local.slice(start + 1)];
 }
 
+/** What is needed of a response of Node's. */
+interface NodeResponse {
+  readonly destroyed: boolean;
+  readonly writableFinished: boolean;
+  once(event: "close", listener: () => void): unknown;
+}
+
+/** For bindings on Node: aborts when the response is closed before it was sent, which means that the client has gone. */
+export function closeSignal(response: NodeResponse): AbortSignal {
+  const gone = new AbortController();
+  response.once("close", () => response.writableFinished || gone.abort());
+  if (response.destroyed) gone.abort();
+  return gone.signal;
+}
+
 interface Watched {
   hasGone(): boolean;
   readonly signal: AbortSignal;
