@@ -57,25 +57,28 @@ export function protect(route: RouteOptions, guard: HttpGuard<FastifyRequest>): 
 
 const watching = Symbol("@onceward/fastify");
 type RawReply = FastifyReply["raw"];
-type Watched = RawReply & { [watching]: HttpRecording };
+type Watched = RawReply & {
+  [watching]: { readonly recording: HttpRecording; readonly destroy: RawReply["destroy"] };
+};
 
 /** Notices what a handler does around Fastify. Functions for all replies: closures for each held its objects back from the collector. */
 function watchRaw(raw: RawReply, recording: HttpRecording): void {
-  (raw as Watched)[watching] = recording;
+  (raw as Watched)[watching] = { recording, destroy: raw.destroy };
   raw.on("finish", abandonUnlessEnded);
   raw.destroy = destroyWatched;
 }
 
 /** Sent through reply.raw: nobody knows what. */
 function abandonUnlessEnded(this: RawReply): void {
-  const recording = (this as Watched)[watching];
+  const { recording } = (this as Watched)[watching];
   if (!recording.ended) void recording.abandon();
 }
 
 /** Destroyed by the handler: nobody knows how far it got. For a client that has gone, Node does not call this. */
 function destroyWatched(this: RawReply, error?: Error): RawReply {
-  if (!this.destroyed) void (this as Watched)[watching].abandon();
-  return Object.getPrototypeOf(this).destroy.call(this, error) as RawReply;
+  const { recording, destroy } = (this as Watched)[watching];
+  if (!this.destroyed) void recording.abandon();
+  return destroy.call(this, error);
 }
 
 function refuseHijack(): never {

@@ -284,6 +284,25 @@ it("leaves errors to the error handler, keeps its answer where asked to, and rel
   expect(runs).toBe(3);
 });
 
+it("calls what others have made of the response's destroy", async () => {
+  const fastify = await start();
+  let destroyed = 0;
+  fastify.addHook("onRequest", async (_request, { raw }) => {
+    const { destroy } = raw;
+    raw.destroy = (error) => {
+      destroyed += 1;
+      return destroy.call(raw, error);
+    };
+  });
+  fastify.post("/", async (_request, reply) => {
+    reply.raw.destroy();
+    return reply;
+  });
+  const url = await fastify.listen({ port: 0, host: "127.0.0.1" });
+  await expect(fetch(url, { method: "POST", headers })).rejects.toThrow();
+  expect(destroyed).toBeGreaterThan(0);
+});
+
 it("abandons a response that the handler destroys: the next attempt takes over at once, and is told so", async () => {
   const fastify = await start();
   fastify.post("/", async (request, reply) => {

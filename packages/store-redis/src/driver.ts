@@ -3,6 +3,11 @@ import type { Buffer } from "node:buffer";
 /** What a command may carry. */
 export type Argument = string | Buffer;
 
+/**
+ * As many commands leave in one write. Fewer cost the client time, more let client and server wait for each other in turn.
+ */
+export const WRITE_TOGETHER = 16;
+
 /** A script as the generated file holds it. */
 export interface Script {
   readonly sha1: string;

@@ -1,5 +1,12 @@
 import type { IoredisClient } from "./client.ts";
-import type { Argument, Driver, Subscriber, Subscription, WaitReplicas } from "./driver.ts";
+import {
+  type Argument,
+  type Driver,
+  type Subscriber,
+  type Subscription,
+  type WaitReplicas,
+  WRITE_TOGETHER,
+} from "./driver.ts";
 
 type Send = (...args: (Argument | number)[]) => Promise<unknown>;
 
@@ -87,9 +94,6 @@ export function ioredisDriver(caller: IoredisClient): Driver {
 function isCluster(client: Connection): client is ClusterConnection {
   return "isCluster" in client && client.isCluster === true;
 }
-
-/** As many commands leave in one write. Fewer cost the client time, more keep the server waiting. */
-const WRITE_TOGETHER = 16;
 
 /**
  * Lets the commands of one tick leave together. ioredis writes each on its own: at concurrency 50, the client's time for a

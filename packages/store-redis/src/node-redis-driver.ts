@@ -1,6 +1,13 @@
 import { Buffer } from "node:buffer";
 import type { NodeRedisClient } from "./client.ts";
-import type { Argument, Driver, Subscriber, Subscription, WaitReplicas } from "./driver.ts";
+import {
+  type Argument,
+  type Driver,
+  type Subscriber,
+  type Subscription,
+  type WaitReplicas,
+  WRITE_TOGETHER,
+} from "./driver.ts";
 
 type Send = (command: Argument[], options?: object) => Promise<unknown>;
 
@@ -55,9 +62,6 @@ export function nodeRedisDriver(caller: NodeRedisClient): Driver {
     subscribe: (channel, subscriber) => subscribe(client, channel, subscriber),
   };
 }
-
-/** As many commands leave in one write, as with ioredis. */
-const WRITE_TOGETHER = 16;
 
 /**
  * Lets commands leave in groups, one for each turn of the event loop, in the order in which they came. node-redis writes all

@@ -26,7 +26,7 @@ const mistakes: readonly Mistake[] = [
   {
     name: "runs the handler where core refuses",
     from: "send(response, decision.response);\n        return;",
-    to: "if (decision.replayed) send(response, decision.response); else await handler({ request, idempotency: decision.context, body }).then((answer) => reply(response, answer, gone.signal));\nreturn;",
+    to: "if (decision.replayed) send(response, decision.response); else await handler({ request, idempotency: decision.context, body }).then((answer) => reply(response, answer, gone));\nreturn;",
     caught: ["H2.4", "H2.6", "H3.1", "H3.2", "H9.1", "H9.3", "H10.2", "H14.1"],
   },
   {
@@ -97,7 +97,7 @@ const mistakes: readonly Mistake[] = [
   },
   {
     name: "never tells that the client has gone",
-    from: "signal: gone.signal,",
+    from: "signal: gone,",
     to: "",
     caught: ["H12.3"],
   },
